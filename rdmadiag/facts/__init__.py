@@ -1,0 +1,1 @@
+"""Facts, between the collectors (logs, vmcore) and the rules."""

@@ -1,0 +1,1 @@
+"""Finding out what an input is, and giving its bytes."""

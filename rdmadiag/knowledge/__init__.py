@@ -1,0 +1,1 @@
+"""Known faults, and whether a kernel has their fix."""

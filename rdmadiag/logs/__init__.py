@@ -1,0 +1,1 @@
+"""From log bytes to records, and from records to facts."""

@@ -1,0 +1,1 @@
+"""Diagnosis rules: relating facts to each other, and reaching a verdict."""

@@ -1,0 +1,233 @@
+"""What a rule file may say: event rules, diagnosis rules and fixes; msgspec checks it on load."""
+
+from typing import Any, Literal
+
+import msgspec
+
+Verdict = Literal["confirmed", "probable", "possible"]
+Severity = Literal["critical", "warning", "info"]
+FieldType = Literal[
+    "str", "int", "hex", "hexstr", "float", "ip", "bool", "errno", "device", "lower"
+]
+
+
+class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line that an event rule must match, with some of the fields it must give."""
+
+    text: str
+    fields: dict[str, Any] = {}
+
+
+class Samples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Lines that must and must not match; at least one of each."""
+
+    match: list[Sample]
+    miss: list[str]
+
+
+class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    r"""
+    Turns a log record's message into a fact.
+
+    :ivar event: The fact's kind, e.g. ``hca.cq_error``. Several rules may give the same kind.
+    :ivar pattern: A ``regex`` pattern searched in the message (after host, tag and stamps were taken off);
+        named groups become fields. Blanks in it match any run of blanks.
+    :ivar literal: A string that every matching line holds, for the prefilter; the longest literal of the
+        pattern when not given.
+    :ivar companion: A rarer second literal the line must hold too, when *literal* is an ordinary word.
+    :ivar fields: Types of the groups: ``int`` (decimal), ``hex`` (a number in hex -> int), ``hexstr``
+        (-> "0x.." string), ``ip`` (as Python's ipaddress prints it, mapped IPv4 as IPv4), ``errno`` (number
+        or name -> negative int), ``device``, ``lower``, ``float``, ``bool`` (group present).
+    :ivar set: Constant fields.
+    :ivar values: Decoding tables: field -> {raw value: meaning}; gives a field ``FIELD_meaning``.
+    """
+
+    event: str
+    subsystem: str
+    meaning: str
+    pattern: str
+    samples: Samples
+    literal: str = ""
+    companion: str = ""
+    level: Literal["error", "warning", "notice", "info"] = "info"
+    fields: dict[str, FieldType] = {}
+    set: dict[str, Any] = {}
+    values: dict[str, dict[str, str]] = {}
+    source: list[str] = []
+
+
+class EventFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``rules/events/*.yaml``."""
+
+    events: list[EventRule]
+
+
+class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    A time window around another clue.
+
+    :ivar of: Name of an earlier clue.
+    :ivar at: A field of that clue that holds seconds *before* the clue's time, to take as the middle
+        (``shutdown_wait_seconds``: the moment the shutdown began), or empty for its time.
+    :ivar before: How many seconds before it the window opens; ``null``: any time before.
+    :ivar after: How many seconds after it the window closes; ``null``: any time after.
+    """
+
+    of: str
+    at: str = ""
+    before: float | None = 0.0
+    after: float | None = 0.0
+
+
+class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    One thing a diagnosis looks for.
+
+    :ivar kind: Fact kind or kinds.
+    :ivar when: Condition over the fact's fields and the earlier clues (by name); a sandboxed Jinja2 expression.
+    :ivar anchor: Facts of this clue open a candidate; candidates with equal ``key`` values are one.
+    :ivar join: Fields that must equal the candidate's: names, or {field here: key there}. Default: the key for
+        anchors, nothing (same host only) for others.
+    :ivar any_host: Look on all hosts (the other end of a connection), not only on the candidate's.
+    :ivar near: Time window.
+    :ivar pick: Which of the matches stands for the clue; ``count`` holds how many there were.
+    :ivar at_least: Needs so many matches (within *within* seconds of each other, when that is given).
+    :ivar evidence: Whether it is shown as evidence.
+    """
+
+    kind: str | list[str]
+    when: str = ""
+    anchor: bool = False
+    join: list[str] | dict[str, str] | None = None
+    any_host: bool = False
+    near: Window | None = None
+    pick: Literal["first", "last", "nearest", "all"] = "first"
+    at_least: int = 1
+    within: float | None = None
+    evidence: bool = True
+    note: str = ""
+
+
+class Verdicts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Conditions over the clues' names; the first that holds, from the strongest down, is the verdict."""
+
+    confirmed: str = ""
+    probable: str = ""
+    possible: str = ""
+
+
+class RuledOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a candidate is none, and why, in words."""
+
+    when: str
+    because: str
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to do next; *command* is something to paste."""
+
+    text: str
+    command: str = ""
+    when: str = ""
+
+
+class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    ``rules/diagnoses/<subsystem>/ID.yaml``: one diagnosis a file.
+
+    Texts (*title*, *summary*, *explanation*, *because*, steps) are Jinja2 templates over the clues.
+
+    :ivar key: Fields of the anchors that make the subject; with none there is one candidate a host.
+    :ivar subject: Template by name; default: the key's fields.
+    :ivar fixes: Ids of ``rules/fixes``.
+    :ivar not_with: Ids of diagnoses that, when fired for the same subject, make this one superfluous.
+    """
+
+    id: str
+    title: str
+    subsystem: str
+    severity: Severity
+    clues: dict[str, Clue]
+    verdict: Verdicts
+    summary: str
+    explanation: str
+    key: list[str] = []
+    subject: dict[str, str] = {}
+    ruled_out: list[RuledOut] = []
+    next_steps: list[Step] = []
+    fixes: list[str] = []
+    not_with: list[str] = []
+    severity_when: dict[str, str] = {}
+    needs: list[str] = []
+    background: str = ""
+
+
+class FixedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """First release of a kernel tree (``UEK4``, ``mainline``, ``stable-6.1``, ``RHEL8`` ...) with the fix."""
+
+    tree: str
+    version: str
+    note: str = ""
+
+
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    Something in a dump that only kernels with (or only kernels without) the fix have.
+
+    :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``,
+        ``symbol:NAME``, ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``no_member:...``.
+    :ivar trees: Kernel trees it holds for; empty: all.
+    """
+
+    mark: str
+    means: Literal["present", "missing"] = "present"
+    trees: list[str] = []
+    why: str = ""
+
+
+class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    How the fault looks.
+
+    :ivar stack: Function stems, innermost first, gaps allowed; alternatives with ``|``.
+    :ivar modules: Modules that must be on the stack.
+    :ivar log: Regular expressions of log messages.
+    :ivar kinds: Fact kinds the stack may come from (``kernel.use_after_free`` ...); empty: any trace.
+    """
+
+    stack: list[str] = []
+    modules: list[str] = []
+    log: list[str] = []
+    kinds: list[str] = []
+
+
+class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A known fault and its fix, ``rules/fixes/*.yaml``."""
+
+    id: str
+    title: str
+    subsystem: str
+    explanation: str
+    basis: str
+    confidence: Literal["verified", "likely", "hint"]
+    sources: list[str]
+    orabug: list[str] = []
+    cve: list[str] = []
+    commit: str = ""
+    uek_commit: str = ""
+    signature: Signature = Signature()
+    fixed_in: list[FixedIn] = []
+    introduced_in: str = ""
+    introduced: list[FixedIn] = []
+    never_in: list[FixedIn] = []
+    marks: list[Mark] = []
+    log_marks: list[str] = []
+    workaround: str = ""
+    url: str = ""
+    related: list[str] = []
+
+
+class FixFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``rules/fixes/*.yaml``: the fixes of one subsystem."""
+
+    fixes: list[Fix]

@@ -1,0 +1,1 @@
+"""Reading kernel crash dumps through drgn."""

@@ -1,0 +1,1 @@
+"""Collectors: each turns what helpers read into facts of one subsystem."""
