@@ -1,0 +1,125 @@
+"""Facts by kind, host, key and time: every look-up the rules make goes through an index."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rdmadiag.facts.model import Collected, Fact, Moment
+
+ANY_HOST = "*"
+
+
+def value_of(fact: Fact, name: str) -> Any:
+    """Return a field by its dotted name; ``None`` when it is not there."""
+    value: Any = fact.fields
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return tuple(value) if isinstance(value, list) else value
+
+
+class FactStore:
+    """All facts of a run; look-ups build the index they need on first use."""
+
+    def __init__(self, collected: Collected) -> None:
+        self.collected = collected
+        self._by_kind: dict[str, list[Fact]] = defaultdict(list)
+        for fact in collected.facts:
+            self._by_kind[fact.kind].append(fact)
+        self._indexes: dict[tuple[str, tuple[str, ...], bool], dict[Any, Timed]] = {}
+
+    def count(self) -> dict[str, int]:
+        """Return the number of facts by kind."""
+        return {kind: len(facts) for kind, facts in sorted(self._by_kind.items())}
+
+    def of(self, kinds: Iterable[str]) -> list[Fact]:
+        """Return all facts of *kinds*."""
+        return [fact for kind in kinds for fact in self._by_kind.get(kind, ())]
+
+    def find(self, kind: str, host: str, names: Sequence[str], values: Sequence[Any]) -> "Timed":
+        """
+        Return the facts of *kind* on *host* whose fields *names* are *values*, in the order of time.
+
+        :param host: A host's name, or :data:`ANY_HOST`.
+        """
+        names = tuple(names)
+        anywhere = host == ANY_HOST
+        index = self._indexes.get((kind, names, anywhere))
+        if index is None:
+            index = self._index(kind, names, anywhere)
+            self._indexes[kind, names, anywhere] = index
+        return index.get((host, *values), _NOTHING)
+
+    def _index(self, kind: str, names: tuple[str, ...], anywhere: bool) -> dict[Any, "Timed"]:
+        groups: dict[Any, list[Fact]] = defaultdict(list)
+        for fact in self._by_kind.get(kind, ()):
+            host = ANY_HOST if anywhere else fact.host
+            groups[(host, *(value_of(fact, n) for n in names))].append(fact)
+        return {key: Timed(facts) for key, facts in groups.items()}
+
+
+class Timed:
+    """Facts in the order of time, with windows by binary search on each of the two clocks."""
+
+    def __init__(self, facts: list[Fact]) -> None:
+        self.facts = sorted(facts, key=sort_key)
+        walls = [
+            (f.time.wall, i) for i, f in enumerate(self.facts) if f.time and f.time.wall is not None
+        ]
+        ups = [
+            (f.time.boot, f.time.uptime, i)
+            for i, f in enumerate(self.facts)
+            if f.time and f.time.uptime is not None
+        ]
+        self._walls = sorted(walls)
+        self._ups = sorted(ups)
+
+    def window(self, at: Moment, before: float | None, after: float | None) -> list[Fact]:
+        """
+        Return the facts from *before* seconds before *at* to *after* seconds after it.
+
+        ``None`` is no limit. A limit of 0 is strict about the order of the lines when the times are equal.
+        """
+        chosen: set[int] = set()
+        if at.uptime is not None:
+            low, high = _limits(at.uptime, before, after)
+            start = bisect_left(self._ups, (at.boot, low, -1))
+            stop = bisect_right(self._ups, (at.boot, high, len(self.facts)))
+            chosen.update(row[2] for row in self._ups[start:stop])
+        if at.wall is not None:
+            low, high = _limits(at.wall, before, after)
+            start = bisect_left(self._walls, (low, -1))
+            stop = bisect_right(self._walls, (high, len(self.facts)))
+            chosen.update(i for _, i in self._walls[start:stop])
+        return [f for i in sorted(chosen) if _inside(f := self.facts[i], at, before, after)]
+
+
+def _limits(middle: float, before: float | None, after: float | None) -> tuple[float, float]:
+    """Return the ends of a window, a second wider: two clocks of one record differ by their rounding."""
+    low = float("-inf") if before is None else middle - before - 1.0
+    return low, float("inf") if after is None else middle + after + 1.0
+
+
+def _inside(fact: Fact, at: Moment, before: float | None, after: float | None) -> bool:
+    """Check the window exactly, on the finest clock the two share; in one whole second the order decides."""
+    if fact.time is None:
+        return False
+    gap = fact.time.since(at)
+    if gap is None:
+        return False
+    if gap == 0 and (before == 0 or after == 0):
+        later = fact.time.order - at.order
+        return (before != 0 or later >= 0) and (after != 0 or later <= 0)
+    return (before is None or gap >= -before) and (after is None or gap <= after)
+
+
+def sort_key(fact: Fact) -> tuple[float, int, float, int]:
+    """Order facts of one host by time; those without any time come first."""
+    time = fact.time
+    if time is None:
+        return (float("-inf"), 0, 0.0, 0)
+    wall = time.wall if time.wall is not None else float("-inf")
+    return (wall, time.boot, time.uptime if time.uptime is not None else 0.0, time.order)
+
+
+_NOTHING = Timed([])

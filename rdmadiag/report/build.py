@@ -1,0 +1,203 @@
+"""From facts and the rules' results to the report."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rdmadiag import __version__
+from rdmadiag.facts.model import Fact, InputInfo, Moment, Where
+from rdmadiag.facts.store import FactStore, sort_key
+from rdmadiag.report.model import (
+    Check,
+    Evidence,
+    Finding,
+    FixRow,
+    InputRow,
+    ProblemRow,
+    Report,
+    StepRow,
+    TimelineRow,
+    Tool,
+)
+from rdmadiag.report.times import time_of
+from rdmadiag.rules.clues import Match, evidence_of
+from rdmadiag.rules.conditions import condition, template
+from rdmadiag.rules.engine import Fired, Result
+from rdmadiag.rules.schema import Clue, Severity
+
+EVIDENCE_PER_CLUE = 12
+"""How many facts of one clue are shown; ``count`` says how many there were."""
+TIMELINE_ROWS = 20_000
+TABLE_ROWS = 20_000
+_RANK = {"critical": 0, "warning": 1, "info": 2, "confirmed": 0, "probable": 1, "possible": 2}
+
+FixRows = Callable[[Fired], list[FixRow]]
+
+
+def build_report(
+    store: FactStore,
+    results: Iterable[Result],
+    fixes: FixRows,
+    started: str,
+    seconds: float,
+    rules_version: str,
+) -> Report:
+    """
+    Put the report together.
+
+    :param fixes: Gives the known fixes of a finding, with their status on its kernel.
+    """
+    results = list(results)
+    findings = [_finding(f, fixes(f)) for r in results for f in r.fired]
+    findings.sort(key=lambda f: (_RANK[f.severity], _RANK[f.verdict], f.id, f.host, str(f.subject)))
+    return Report(
+        schema=1,
+        tool=Tool("rdmadiag", __version__, rules_version),
+        started=started,
+        seconds=round(seconds, 3),
+        inputs=[_input(i) for i in store.collected.inputs],
+        findings=findings,
+        checks=sorted((Check(r.rule.id, r.outcome, r.reason) for r in results), key=lambda c: c.id),
+        facts=store.count(),
+        timeline=_timeline(store.collected.facts, findings),
+        tables=_tables(store.collected.facts),
+    )
+
+
+def _input(info: InputInfo) -> InputRow:
+    return InputRow(
+        path=info.path,
+        kind=info.kind,
+        host=info.host,
+        kernel_release=info.kernel_release,
+        bytes=info.bytes,
+        records=info.records,
+        unparsed=info.unparsed,
+        types=info.types,
+        problems=[ProblemRow(p.what, p.where) for p in info.problems],
+    )
+
+
+def _finding(fired: Fired, fixes: list[FixRow]) -> Finding:
+    rule, names = fired.rule, fired.names
+    evidence, times = _evidence(fired.matches, rule.clues)
+    subject = _subject(fired)
+    return Finding(
+        id=rule.id,
+        title=template(rule.title)(names),
+        subsystem=rule.subsystem,
+        severity=_severity(fired),
+        verdict=fired.verdict,
+        host=fired.candidate.host,
+        subject=subject,
+        first_seen=time_of(times[0]) if times else None,
+        last_seen=time_of(times[-1]) if times else None,
+        summary=_flow(template(rule.summary, rule.id)(names)),
+        explanation=template(rule.explanation, rule.id)(names),
+        evidence=evidence,
+        fixes=fixes,
+        next_steps=[
+            _step(s.text, s.command, names) for s in rule.next_steps if condition(s.when)(names)
+        ],
+        fingerprint=fingerprint(rule.id, fired.candidate.host, subject),
+    )
+
+
+def _severity(fired: Fired) -> Severity:
+    for severity in ("critical", "warning", "info"):
+        source = fired.rule.severity_when.get(severity)
+        if source and condition(source)(fired.names):
+            return severity  # type: ignore[return-value]
+    return fired.rule.severity
+
+
+def _subject(fired: Fired) -> dict[str, Any]:
+    """Return the key's fields, and what the rule adds as texts; what is unknown is left out."""
+    extra = {name: template(text)(fired.names) for name, text in fired.rule.subject.items()}
+    whole = {**fired.candidate.key, **extra}
+    return {k: v for k, v in whole.items() if v not in (None, "", "None")}
+
+
+def _evidence(
+    matches: Mapping[str, Match | None], clues: Mapping[str, Clue]
+) -> tuple[list[Evidence], list[Moment]]:
+    rows: list[Evidence] = []
+    seen: list[Fact] = []
+    for name, clue, match in evidence_of(matches, clues):
+        shown: Sequence[Fact] = (
+            [match.fact] if clue.pick != "all" else match.facts[:EVIDENCE_PER_CLUE]
+        )
+        rows += [_evidence_row(name, clue, fact, match.seen) for fact in shown]
+        seen += match.facts
+    times = [f.time for f in sorted(seen, key=sort_key) if f.time is not None]
+    return rows, times
+
+
+def _evidence_row(name: str, clue: Clue, fact: Fact, count: int) -> Evidence:
+    return Evidence(
+        clue=name,
+        kind=fact.kind,
+        text=fact.text,
+        time=time_of(fact.time),
+        fields=fact.fields,
+        where=where_row(fact.where),
+        host=fact.host,
+        count=count,
+        note=clue.note,
+    )
+
+
+def where_row(where: Where) -> dict[str, Any]:
+    """Return a place as the report gives it: addresses in hex, what is not known left out."""
+    row = {name: getattr(where, name) for name in ("input", "line", "offset", "type", "member")}
+    row = {k: v for k, v in row.items() if v is not None}
+    if where.address is not None:
+        row["address"] = hex(where.address)
+    return row
+
+
+def _step(text: str, command: str, names: Mapping[str, Any]) -> StepRow:
+    return StepRow(_flow(template(text)(names)), template(command)(names))
+
+
+def _flow(text: str) -> str:
+    """Return *text* as one line: YAML's folded texts keep the line ends around template blocks."""
+    return " ".join(text.split())
+
+
+def fingerprint(rule: str, host: str, subject: Mapping[str, Any]) -> str:
+    """Return what stays the same when the same thing is found again: rule, host and subject, hashed."""
+    return hashlib.sha256(msgspec.json.encode([rule, host, subject], order="sorted")).hexdigest()[
+        :16
+    ]
+
+
+def _timeline(facts: Iterable[Fact], findings: Iterable[Finding]) -> list[TimelineRow]:
+    owners: dict[tuple[Any, ...], str] = {}
+    for finding in findings:
+        for row in finding.evidence:
+            owners.setdefault(
+                (row.where.get("input"), row.where.get("offset"), row.text), finding.fingerprint
+            )
+    timed = sorted(
+        (f for f in facts if f.time is not None and f.where.line is not None), key=sort_key
+    )
+    return [
+        TimelineRow(
+            time_of(f.time), f.host, f.text, owners.get((f.where.input, f.where.offset, f.text), "")
+        )
+        for f in timed[:TIMELINE_ROWS]
+    ]
+
+
+def _tables(facts: Iterable[Fact]) -> dict[str, list[dict[str, Any]]]:
+    """Return the facts that are state (not log lines) by kind, for the tables of the HTML report."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for fact in facts:
+        if fact.where.line is None:
+            rows = tables.setdefault(fact.kind, [])
+            if len(rows) < TABLE_ROWS:
+                rows.append(fact.fields)
+    return dict(sorted(tables.items()))

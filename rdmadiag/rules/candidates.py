@@ -1,0 +1,67 @@
+"""Which subjects a diagnosis may be about: facts of its anchor clues, grouped by host and key."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from rdmadiag.facts.model import Fact
+from rdmadiag.facts.store import FactStore, sort_key, value_of
+from rdmadiag.rules.clues import Candidate, clue_kinds
+from rdmadiag.rules.conditions import condition
+from rdmadiag.rules.schema import Diagnosis
+
+Key = tuple[Any, ...]
+
+
+def candidates(rule: Diagnosis, store: FactStore) -> list[Candidate]:
+    """Return the candidates of *rule*, in the order of their first fact."""
+    groups: dict[tuple[str, Key], dict[str, list[Fact]]] = {}
+    vague: list[tuple[str, Key, str, Fact]] = []
+    for name, fact in _anchors(rule, store):
+        key = tuple(value_of(fact, k) for k in rule.key)
+        if None in key:
+            vague.append((fact.host, key, name, fact))
+        else:
+            groups.setdefault((fact.host, key), defaultdict(list))[name].append(fact)
+    _place(vague, groups)
+    return [
+        Candidate(
+            host,
+            dict(zip(rule.key, key, strict=True)),
+            {n: sorted(f, key=sort_key) for n, f in anchors.items()},
+        )
+        for (host, key), anchors in groups.items()
+    ]
+
+
+def _anchors(rule: Diagnosis, store: FactStore) -> Iterable[tuple[str, Fact]]:
+    for name, clue in rule.clues.items():
+        if clue.anchor:
+            holds = condition(clue.when)
+            for fact in store.of(clue_kinds(clue)):
+                if not clue.when or holds({**fact.fields, "fact": fact.fields}):
+                    yield name, fact
+
+
+def _place(
+    vague: list[tuple[str, Key, str, Fact]], groups: dict[tuple[str, Key], dict[str, list[Fact]]]
+) -> None:
+    """
+    Put facts that lack a part of the key (a message without TOS) to every group they fit, else to one of their own.
+
+    A look-up a distinct shape and value, so that many such facts stay linear.
+    """
+    whole = list(groups)
+    cache: dict[tuple[str, Key], list[tuple[str, Key]]] = {}
+    for host, key, name, fact in vague:
+        if (host, key) not in cache:
+            fitting = [g for g in whole if g[0] == host and _fits(key, g[1])]
+            cache[host, key] = fitting or [(host, key)]
+        for group in cache[host, key]:
+            groups.setdefault(group, defaultdict(list))[name].append(fact)
+
+
+def _fits(vague: Key, whole: Key) -> bool:
+    return any(v is not None for v in vague) and all(
+        v is None or v == w for v, w in zip(vague, whole, strict=True)
+    )

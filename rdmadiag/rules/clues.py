@@ -1,0 +1,196 @@
+"""Finding what a clue asks for, for one candidate."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from rdmadiag.facts.model import Fact, Moment
+from rdmadiag.facts.store import ANY_HOST, FactStore, sort_key
+from rdmadiag.rules.conditions import condition
+from rdmadiag.rules.schema import Clue, Window
+
+
+class Match:
+    """
+    A clue that was found, as conditions and texts see it.
+
+    A field of the fact is an item (``drop.reason``); besides there are ``seen`` (how many matched), ``moment``,
+    ``rows`` (the fields of each), ``line`` (the raw text), ``host`` and ``kind``.
+    """
+
+    __slots__ = ("fact", "facts")
+
+    def __init__(self, fact: Fact, facts: Sequence[Fact]) -> None:
+        self.fact = fact
+        self.facts = facts
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fact.fields[name]
+
+    @property
+    def seen(self) -> int:
+        """Number of facts that matched."""
+        return len(self.facts)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Fields of all that matched."""
+        return [f.fields for f in self.facts]
+
+    @property
+    def moment(self) -> Moment | None:
+        """When the chosen one was seen."""
+        return self.fact.time
+
+    @property
+    def line(self) -> str:
+        """Raw text of the chosen one."""
+        return self.fact.text
+
+    @property
+    def kind(self) -> str:
+        """Kind of the chosen one."""
+        return self.fact.kind
+
+    @property
+    def host(self) -> str:
+        """Host it was seen on."""
+        return self.fact.host
+
+
+@dataclass(slots=True)
+class Candidate:
+    """What a diagnosis may be about: the facts of its anchors that share host and key."""
+
+    host: str
+    key: dict[str, Any]
+    anchors: dict[str, list[Fact]]
+
+
+@lru_cache(maxsize=1024)
+def kinds_of(clue_kind: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the kinds of a clue as a tuple."""
+    return (clue_kind,) if isinstance(clue_kind, str) else clue_kind
+
+
+def clue_kinds(clue: Clue) -> tuple[str, ...]:
+    """Return the fact kinds a clue looks at."""
+    return kinds_of(clue.kind if isinstance(clue.kind, str) else tuple(clue.kind))
+
+
+def find(
+    name: str, clue: Clue, candidate: Candidate, found: Mapping[str, Any], store: FactStore
+) -> Match | None:
+    """
+    Look for *clue*.
+
+    :param found: Names that its condition may use: the earlier clues, ``subject``, the host's log limits.
+    """
+    facts = _pool(name, clue, candidate, found, store)
+    holds = condition(clue.when)
+    facts = [f for f in facts if not clue.when or holds({**found, **f.fields, "fact": f.fields})]
+    if clue.at_least > 1:
+        facts = _dense(facts, clue.at_least, clue.within)
+    if not facts:
+        return None
+    return Match(_pick(facts, clue, found), facts)
+
+
+def _pool(
+    name: str, clue: Clue, candidate: Candidate, found: Mapping[str, Any], store: FactStore
+) -> list[Fact]:
+    """Return the facts a clue may choose from: by anchor or index, then by window."""
+    if clue.anchor and not clue.near:
+        return candidate.anchors.get(name, [])
+    join = _join(clue)
+    host = ANY_HOST if clue.any_host else candidate.host
+    values = [_key_value(there, candidate, found) for there in join.values()]
+    if any(v is None for v in values):
+        return []
+    pools = [store.find(kind, host, tuple(join), values) for kind in clue_kinds(clue)]
+    if clue.near is None:
+        facts = [f for p in pools for f in p.facts]
+    else:
+        at = _moment(clue.near, found)
+        facts = (
+            [f for p in pools for f in p.window(at, clue.near.before, clue.near.after)]
+            if at
+            else []
+        )
+    return sorted(facts, key=sort_key) if len(pools) > 1 else facts
+
+
+def _join(clue: Clue) -> dict[str, str]:
+    if clue.join is None:
+        return {}
+    return clue.join if isinstance(clue.join, dict) else {name: name for name in clue.join}
+
+
+def _key_value(there: str, candidate: Candidate, found: Mapping[str, Any]) -> Any:
+    """Return what a join compares with: a key of the candidate, or ``clue.field`` of an earlier clue."""
+    if there in candidate.key:
+        return candidate.key[there]
+    clue, _, field = there.partition(".")
+    value: Any = found.get(clue)
+    if value is None or not field:
+        return None
+    for part in field.split("."):
+        try:
+            value = value[part]
+        except (KeyError, TypeError):
+            return None
+    return value
+
+
+def _moment(near: Window, found: Mapping[str, Any]) -> Moment | None:
+    """Return the middle of the window: an earlier clue's time, or *at* seconds before it."""
+    match: Match | None = found.get(near.of)
+    if match is None or match.moment is None or not near.at:
+        return match.moment if match else None
+    age = match.fact.fields.get(near.at)
+    if not isinstance(age, int | float):
+        return None
+    time = match.moment
+    return replace(
+        time,
+        wall=None if time.wall is None else time.wall - age,
+        uptime=None if time.uptime is None else time.uptime - age,
+    )
+
+
+def _dense(facts: list[Fact], at_least: int, within: float | None) -> list[Fact]:
+    """Return *facts* if *at_least* of them lie within so many seconds somewhere, else none."""
+    if len(facts) < at_least:
+        return []
+    if within is None:
+        return facts
+    for first, last in zip(facts, facts[at_least - 1 :], strict=False):
+        gap = last.time.since(first.time) if first.time and last.time else None
+        if gap is not None and gap <= within:
+            return facts
+    return []
+
+
+def _pick(facts: list[Fact], clue: Clue, found: Mapping[str, Any]) -> Fact:
+    if clue.pick == "last":
+        return facts[-1]
+    at = _moment(clue.near, found) if clue.near else None
+    if clue.pick == "nearest" and at is not None:
+        return min(facts, key=lambda f: _distance(f, at))
+    return facts[0]
+
+
+def _distance(fact: Fact, at: Moment) -> float:
+    gap = fact.time.since(at) if fact.time else None
+    return abs(gap) if gap is not None else float("inf")
+
+
+def evidence_of(
+    matches: Mapping[str, Match | None], clues: Mapping[str, Clue]
+) -> Iterator[tuple[str, Clue, Match]]:
+    """Return the clues that were found and are to be shown."""
+    for name, clue in clues.items():
+        match = matches.get(name)
+        if match is not None and clue.evidence:
+            yield name, clue, match

@@ -1,0 +1,131 @@
+"""
+Conditions and texts of rules: Jinja2's sandbox, so that nothing in a rule file can run code.
+
+A condition sees the fact's fields and the earlier clues by name. A comparison with a value that is unknown is
+not true, as in SQL; so is one between values that cannot be compared.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import SandboxedEnvironment
+
+from rdmadiag.errors import RuleError
+
+Condition = Callable[[Mapping[str, Any]], bool]
+Text = Callable[[Mapping[str, Any]], str]
+
+
+def in_stack(functions: Any, *wanted: str) -> bool:
+    """
+    Tell whether *wanted* occur in *functions* in this order, gaps allowed.
+
+    :param functions: Function names, innermost first (a fact's ``functions``).
+    :param wanted: Names; ``a|b`` takes either.
+    """
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        return False
+    rest = iter(functions)
+    return all(any(f in names.split("|") for f in rest) for names in wanted)
+
+
+def duration(seconds: Any) -> str:
+    """Render seconds as people say them: ``32 us``, ``0.24 s``, ``41.7 s``, ``12 min``, ``3.2 h``, ``2 days``."""
+    if not isinstance(seconds, int | float):
+        return "an unknown time"
+    size = abs(seconds)
+    for limit, unit, text in (
+        (0.001, 1e-6, "{:.0f} us"),
+        (1, 1, "{:.2f} s"),
+        (120, 1, "{:.1f} s"),
+        (7200, 60, "{:.0f} min"),
+        (172800, 3600, "{:.1f} h"),
+    ):
+        if size < limit:
+            return text.format(seconds / unit)
+    return f"{seconds / 86400:.1f} days"
+
+
+def same_subnet(left: Any, right: Any, bits: int = 24) -> bool:
+    """Tell whether two IPv4 addresses share their first *bits* bits."""
+    try:
+        network = ipaddress.ip_network(f"{left}/{bits}", strict=False)
+        return ipaddress.ip_address(str(right)) in network
+    except ValueError:
+        return False
+
+
+def environment() -> SandboxedEnvironment:
+    """Return the sandbox with the names that rules may use."""
+    env = SandboxedEnvironment(
+        undefined=jinja2.ChainableUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    env.tests["in_stack"] = in_stack
+    env.globals.clear()
+    env.globals.update(in_stack=in_stack, same_subnet=same_subnet, abs=abs, min=min, max=max)
+    env.filters["duration"] = duration
+    return env
+
+
+@lru_cache(maxsize=1)
+def _environment() -> SandboxedEnvironment:
+    return environment()
+
+
+@lru_cache(maxsize=4096)
+def condition(source: str, where: str = "") -> Condition:
+    """
+    Compile *source* to a condition; an empty one is always true.
+
+    :param where: Rule file and key, for the error text.
+    :raises RuleError: If it is not an expression.
+    """
+    if not source.strip():
+        return lambda _names: True
+    try:
+        expression = _environment().compile_expression(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise RuleError(f"{where}: not an expression: {source!r}: {error.message}") from error
+
+    def holds(names: Mapping[str, Any]) -> bool:
+        try:
+            return bool(expression(names))
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError, jinja2.TemplateError):
+            return False
+
+    return holds
+
+
+@lru_cache(maxsize=4096)
+def template(source: str, where: str = "") -> Text:
+    """
+    Compile *source*, a text with ``{{ expressions }}``.
+
+    :raises RuleError: If it is not a template.
+    """
+    if "{" not in source:
+        plain = source.strip()
+        return lambda _names: plain
+    try:
+        compiled = _environment().from_string(source.strip())
+    except jinja2.TemplateSyntaxError as error:
+        raise RuleError(f"{where}: not a template: {error.message}") from error
+
+    def text(names: Mapping[str, Any]) -> str:
+        try:
+            return compiled.render(names)
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError, jinja2.TemplateError) as e:
+            return f"(text of {where or 'rule'} could not be made: {e})"
+
+    return text
+
+
+def names_in(source: str) -> set[str]:
+    """Return the free names of a condition or a text, for ``rules check``."""
+    from jinja2 import meta
+
+    body = source if "{{" in source or "{%" in source else "{{ (" + source + ") }}"
+    return meta.find_undeclared_variables(_environment().parse(body))

@@ -1,0 +1,183 @@
+"""
+Running diagnosis rules over facts.
+
+Each rule ends as fired, ruled-out, not-applicable or could-not-run, with its reason. Work is linear in the
+facts: candidates come from one pass over a rule's anchor kinds, every other clue from an index.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from rdmadiag.facts.model import Coverage, InputInfo, Moment
+from rdmadiag.facts.store import FactStore
+from rdmadiag.rules.candidates import candidates
+from rdmadiag.rules.clues import Candidate, Match, clue_kinds, find
+from rdmadiag.rules.conditions import condition, template
+from rdmadiag.rules.schema import Diagnosis, Verdict
+
+Outcome = Literal["fired", "ruled-out", "not-applicable", "could-not-run"]
+SHOWN_REASONS = 3
+"""How many candidates a ruled-out reason names before it counts the rest."""
+
+
+@dataclass(slots=True)
+class Fired:
+    """A candidate that a rule found to be true."""
+
+    rule: Diagnosis
+    verdict: Verdict
+    candidate: Candidate
+    matches: dict[str, Match | None]
+    names: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Result:
+    """How a rule ended."""
+
+    rule: Diagnosis
+    outcome: Outcome
+    reason: str
+    fired: list[Fired] = field(default_factory=list)
+
+
+class HostLog:
+    """How far the inputs of a host reach; conditions see it as ``log``."""
+
+    def __init__(self, inputs: Iterable[InputInfo], host: str) -> None:
+        mine = [i for i in inputs if i.host in (host, "")]
+        self._ends = [i.end for i in mine if i.end is not None]
+
+    def after(self, match: Match | None) -> float:
+        """Return for how many seconds after *match* there is still something said; 0 when unknown."""
+        moment: Moment | None = match.moment if match is not None else None
+        if moment is None:
+            return 0.0
+        gaps = [end.since(moment) for end in self._ends]
+        return max((g for g in gaps if g is not None), default=0.0)
+
+
+def seconds_between(first: Match | None, last: Match | None) -> float | None:
+    """Return the seconds from one clue to another; conditions see it as ``gap``."""
+    if first is None or last is None or first.moment is None or last.moment is None:
+        return None
+    return last.moment.since(first.moment)
+
+
+def run_rules(rules: Mapping[str, Diagnosis], store: FactStore) -> list[Result]:
+    """Run all rules; a diagnosis that another one of the same subject makes superfluous is ruled out by it."""
+    results = [_run(rule, store) for rule in rules.values()]
+    by_id = {r.rule.id: r for r in results}
+    for result in results:
+        _give_way(result, by_id)
+    return results
+
+
+def _run(rule: Diagnosis, store: FactStore) -> Result:
+    fired: list[Fired] = []
+    reasons: list[str] = []
+    for candidate in candidates(rule, store):
+        matches, names = _look(rule, candidate, store)
+        verdict = _verdict(rule, names)
+        if verdict:
+            fired.append(Fired(rule, verdict, candidate, matches, names))
+        elif len(reasons) < SHOWN_REASONS:
+            reasons.append(_why_not(rule, candidate, names))
+        else:
+            reasons.append("")
+    if fired:
+        return Result(rule, "fired", f"{len(fired)} found", fired)
+    outcome, reason = _outcome(rule, reasons, store)
+    return Result(rule, outcome, reason)
+
+
+def _look(
+    rule: Diagnosis, candidate: Candidate, store: FactStore
+) -> tuple[dict[str, Match | None], dict[str, Any]]:
+    """Look for all clues of a candidate; return them, and the names that conditions and texts may use."""
+    matches: dict[str, Match | None] = {}
+    names: dict[str, Any] = {
+        "subject": candidate.key,
+        "host": candidate.host,
+        "log": HostLog(store.collected.inputs, candidate.host),
+        "gap": seconds_between,
+    }
+    for name, clue in rule.clues.items():
+        names[name] = matches[name] = find(name, clue, candidate, names, store)
+    return matches, names
+
+
+def _verdict(rule: Diagnosis, names: Mapping[str, Any]) -> Verdict | None:
+    if any(condition(r.when)(names) for r in rule.ruled_out):
+        return None
+    for verdict in get_args(Verdict):
+        source = getattr(rule.verdict, verdict)
+        if source and condition(source)(names):
+            return verdict  # type: ignore[no-any-return]
+    return None
+
+
+def _why_not(rule: Diagnosis, candidate: Candidate, names: Mapping[str, Any]) -> str:
+    """Say why a candidate is none: the rule's own words, or the clues that were not found."""
+    label = ", ".join(f"{k} {v}" for k, v in candidate.key.items()) or candidate.host
+    for row in rule.ruled_out:
+        if condition(row.when)(names):
+            return f"{label}: {template(row.because)(names)}"
+    missing = [c.note or n.replace("_", " ") for n, c in rule.clues.items() if names.get(n) is None]
+    return (
+        f"{label}: not found: {', '.join(missing[:4])}"
+        if missing
+        else f"{label}: the clues found do not make a verdict"
+    )
+
+
+def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Outcome, str]:
+    """Tell ruled out, not applicable and could not run apart for a rule that did not fire."""
+    kinds = {k for c in rule.clues.values() for k in clue_kinds(c)} | set(rule.needs)
+    anchors = {k for c in rule.clues.values() if c.anchor for k in clue_kinds(c)} | set(rule.needs)
+    rows = [c for c in store.collected.coverage if c.kind in kinds]
+    lost = [c for c in rows if c.status in ("failed", "partial") and (reasons or c.kind in anchors)]
+    if lost:
+        return "could-not-run", _lost(lost)
+    shown = [r for r in reasons if r]
+    if reasons:
+        more = f" (and {len(reasons) - len(shown)} more)" if len(reasons) > len(shown) else ""
+        return "ruled-out", "; ".join(shown) + more
+    seen = store.of(anchors)
+    if seen:
+        return (
+            "ruled-out",
+            f"{len(seen)} looked at ({', '.join(sorted({f.kind for f in seen}))}), none in the state this is about",
+        )
+    absent = sorted(
+        {c.reason for c in rows if c.status == "absent" and c.kind in anchors and c.reason}
+    )
+    return "not-applicable", "; ".join(
+        absent
+    ) or f"nothing of it in the inputs ({', '.join(sorted(anchors))})"
+
+
+def _lost(rows: list[Coverage]) -> str:
+    texts = dict.fromkeys(f"{c.kind}: {c.reason}" for c in rows)
+    return "; ".join(list(texts)[:SHOWN_REASONS]) + (
+        f" (and {len(texts) - SHOWN_REASONS} more)" if len(texts) > SHOWN_REASONS else ""
+    )
+
+
+def _give_way(result: Result, by_id: Mapping[str, Result]) -> None:
+    """Take back findings that another diagnosis of the same subject explains better."""
+    better = {
+        (f.candidate.host, _subject_key(f)): other
+        for other in result.rule.not_with
+        for f in (by_id[other].fired if other in by_id else ())
+    }
+    kept = [f for f in result.fired if (f.candidate.host, _subject_key(f)) not in better]
+    if len(kept) < len(result.fired) and not kept:
+        result.outcome = "ruled-out"
+        result.reason = "explained by " + ", ".join(sorted(set(better.values())))
+    result.fired = kept
+
+
+def _subject_key(fired: Fired) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((k, str(v)) for k, v in fired.candidate.key.items()))

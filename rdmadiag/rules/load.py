@@ -1,0 +1,76 @@
+"""Reading diagnosis rules: one YAML file a diagnosis."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from rdmadiag.data import data_dir
+from rdmadiag.errors import RuleError
+from rdmadiag.rules.schema import Diagnosis
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+MAX_RULE_BYTES = 4 << 20
+
+
+def rule_dirs(extra: Sequence[Path] = ()) -> list[Path]:
+    """Return the folders rules come from: the shipped one, then *extra* (later ones win by id)."""
+    for directory in extra:
+        if not directory.is_dir():
+            raise RuleError(f"{directory}: not a folder of rules")
+    return [data_dir("rules"), *extra]
+
+
+def read_yaml(path: Path, shape: type[T]) -> T:
+    """
+    Read a rule file and check it against *shape*.
+
+    :raises RuleError: Naming the file and the key.
+    """
+    import yaml
+
+    try:
+        if path.stat().st_size > MAX_RULE_BYTES:
+            raise RuleError(f"{path}: larger than {MAX_RULE_BYTES >> 20} MiB")
+        data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+        return msgspec.convert(data, shape)
+    except OSError as error:
+        raise RuleError(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise RuleError(f"{path}{line}: not YAML: {getattr(error, 'problem', error)}") from error
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise RuleError(f"{path}: {error}") from error
+
+
+def rule_files(dirs: Iterable[Path], kind: str) -> list[Path]:
+    """Return the YAML files of *kind* (``events``, ``diagnoses``, ``fixes``) below *dirs*, in order."""
+    return [p for d in dirs for p in sorted((d / kind).rglob("*.yaml"))]
+
+
+def load_diagnoses(dirs: Iterable[Path]) -> dict[str, Diagnosis]:
+    """
+    Read all diagnosis rules; a later file with the same id replaces the earlier one.
+
+    :raises RuleError: On a file that does not follow the schema.
+    """
+    rules: dict[str, Diagnosis] = {}
+    for path in rule_files(dirs, "diagnoses"):
+        rule = read_yaml(path, Diagnosis)
+        if path.stem != rule.id:
+            raise RuleError(f"{path}: id is {rule.id}, so the file must be called {rule.id}.yaml")
+        rules[rule.id] = rule
+    return rules
+
+
+def rules_version(dirs: Iterable[Path]) -> str:
+    """Return a digest of all rule files: two reports with the same digest used the same rules."""
+    digest = hashlib.sha256()
+    for kind in ("diagnoses", "events", "fixes"):
+        for path in rule_files(dirs, kind):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
