@@ -89,7 +89,8 @@ class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar join: Fields that must equal the candidate's: names, or {field here: key there}. Default: the key for
         anchors, nothing (same host only) for others.
     :ivar any_host: Look on all hosts (the other end of a connection), not only on the candidate's.
-    :ivar near: Time window.
+    :ivar key: For an anchor: where its facts hold the diagnosis' key, {key: field here}, when named otherwise.
+    :ivar near: Time window; of several, the first whose clue was found.
     :ivar pick: Which of the matches stands for the clue; ``count`` holds how many there were.
     :ivar at_least: Needs so many matches (within *within* seconds of each other, when that is given).
     :ivar evidence: Whether it is shown as evidence.
@@ -100,7 +101,8 @@ class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anchor: bool = False
     join: list[str] | dict[str, str] | None = None
     any_host: bool = False
-    near: Window | None = None
+    key: dict[str, str] = {}
+    near: Window | list[Window] | None = None
     pick: Literal["first", "last", "nearest", "all"] = "first"
     at_least: int = 1
     within: float | None = None
@@ -163,10 +165,19 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FixedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """First release of a kernel tree (``UEK4``, ``mainline``, ``stable-6.1``, ``RHEL8`` ...) with the fix."""
+    """
+    A release of a kernel tree: where a change came in, or went out.
+
+    :ivar tree: ``mainline``, ``stable-6.1``, ``UEK4``, ``RHEL8``, ``Debian`` ..., or ``any``.
+    :ivar version: Its number as that tree writes it; empty when the tree has the change and the release is
+        not known.
+    :ivar bound: ``exact``; ``at_latest``: this release has it and an earlier one may; ``at_earliest``: no
+        earlier release has it.
+    """
 
     tree: str
-    version: str
+    version: str = ""
+    bound: Literal["exact", "at_latest", "at_earliest"] = "exact"
     note: str = ""
 
 
@@ -174,15 +185,43 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     Something in a dump that only kernels with (or only kernels without) the fix have.
 
-    :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``,
-        ``symbol:NAME``, ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``no_member:...``.
+    :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``, ``symbol:NAME``,
+        ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``string:MODULE:TEXT``; ``no_member:...`` when its absence tells.
+    :ivar means: What the mark says about the fix.
+    :ivar otherwise: What it says when it is not there; default: the opposite of *means*.
     :ivar trees: Kernel trees it holds for; empty: all.
+    :ivar since: First mainline release it holds for, when older ones have the same thing for another reason.
     """
 
     mark: str
     means: Literal["present", "missing"] = "present"
+    otherwise: Literal["present", "missing", "unknown", ""] = ""
     trees: list[str] = []
+    since: str = ""
     why: str = ""
+
+
+class LogMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line that only kernels with the fix print: a pattern, and the fact kinds it may come in (empty: any)."""
+
+    pattern: str
+    kinds: list[str] = []
+    trees: list[str] = []
+    samples: list[str] = []
+
+
+class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    A log line that goes with the fault.
+
+    :ivar pattern: A ``regex`` pattern searched in the message.
+    :ivar samples: Lines it must match; made up or real, at least one.
+    :ivar common: The line has many other causes, so it only supports a match and never makes one.
+    """
+
+    pattern: str
+    samples: list[str]
+    common: bool = False
 
 
 class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -190,19 +229,44 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     How the fault looks.
 
     :ivar stack: Function stems, innermost first, gaps allowed; alternatives with ``|``.
-    :ivar modules: Modules that must be on the stack.
-    :ivar log: Regular expressions of log messages.
+    :ivar basis: Where the stack is from: a ``trace`` that was read, functions ``named`` in a record or the
+        code, or our ``reading`` of a title.
+    :ivar modules: Modules of which one must be on the stack, when the trace names modules at all.
+    :ivar work: Work functions or workqueues of which one must be the task's, when the trace names one.
+    :ivar log: Log lines.
     :ivar kinds: Fact kinds the stack may come from (``kernel.use_after_free`` ...); empty: any trace.
     """
 
     stack: list[str] = []
+    basis: Literal["trace", "named", "reading"] = "reading"
     modules: list[str] = []
-    log: list[str] = []
+    work: list[str] = []
+    log: list[LogLine] = []
     kinds: list[str] = []
 
 
 class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A known fault and its fix, ``rules/fixes/*.yaml``."""
+    """
+    A known fault and its fix, ``rules/fixes/*.yaml``.
+
+    :ivar id: ``ORA-...`` by Orabug, ``UP-...`` by upstream commit (``UP-T-...``: only the title is known),
+        ``OBS-...`` seen, with no fix known.
+    :ivar title: The title of the change as published, or a description where there is none.
+    :ivar explanation: What goes wrong and what the change does.
+    :ivar looks: What one sees of it.
+    :ivar basis: What was read: ``source-diff``, ``commit-text``, ``cve-record``, ``patch``, ``title`` ...; with
+        ``title`` the rest is a reading of the title and a hint only.
+    :ivar confidence: ``verified``: numbers and signature are in the sources; ``likely``: the numbers are;
+        ``hint``: neither is certain.
+    :ivar orabug: Orabug numbers, the first is the one of *title*, others are the same change in other trees.
+    :ivar commit: Upstream commit, 8 to 40 hex digits.
+    :ivar fixed_in: First releases with the change.
+    :ivar introduced: First releases with the fault. When there are any, a release before them all is not affected.
+    :ivar reverted: Releases that took the change out again.
+    :ivar never_in: Trees without the change, with the newest release that was read.
+    :ivar workaround: What helps without the fix; *note*: what to know about the entry itself.
+    :ivar related: Ids of other entries.
+    """
 
     id: str
     title: str
@@ -211,18 +275,20 @@ class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     basis: str
     confidence: Literal["verified", "likely", "hint"]
     sources: list[str]
+    looks: str = ""
     orabug: list[str] = []
     cve: list[str] = []
     commit: str = ""
     uek_commit: str = ""
     signature: Signature = Signature()
     fixed_in: list[FixedIn] = []
-    introduced_in: str = ""
     introduced: list[FixedIn] = []
+    reverted: list[FixedIn] = []
     never_in: list[FixedIn] = []
     marks: list[Mark] = []
-    log_marks: list[str] = []
+    log_marks: list[LogMark] = []
     workaround: str = ""
+    note: str = ""
     url: str = ""
     related: list[str] = []
 
