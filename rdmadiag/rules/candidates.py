@@ -18,7 +18,8 @@ def candidates(rule: Diagnosis, store: FactStore) -> list[Candidate]:
     groups: dict[tuple[str, Key], dict[str, list[Fact]]] = {}
     vague: list[tuple[str, Key, str, Fact]] = []
     for name, fact in _anchors(rule, store):
-        key = tuple(value_of(fact, k) for k in rule.key)
+        renamed = rule.clues[name].key
+        key = tuple(value_of(fact, renamed.get(k, k)) for k in rule.key)
         if None in key:
             vague.append((fact.host, key, name, fact))
         else:
@@ -49,7 +50,7 @@ def _place(
     """
     Put facts that lack a part of the key (a message without TOS) to every group they fit, else to one of their own.
 
-    A look-up a distinct shape and value, so that many such facts stay linear.
+    The groups are sought once for each distinct host and partial key, so that many such facts stay linear.
     """
     whole = list(groups)
     cache: dict[tuple[str, Key], list[tuple[str, Key]]] = {}

@@ -101,7 +101,7 @@ def _pool(
     name: str, clue: Clue, candidate: Candidate, found: Mapping[str, Any], store: FactStore
 ) -> list[Fact]:
     """Return the facts a clue may choose from: by anchor or index, then by window."""
-    if clue.anchor and not clue.near:
+    if clue.anchor:
         return candidate.anchors.get(name, [])
     join = _join(clue)
     host = ANY_HOST if clue.any_host else candidate.host
@@ -109,15 +109,13 @@ def _pool(
     if any(v is None for v in values):
         return []
     pools = [store.find(kind, host, tuple(join), values) for kind in clue_kinds(clue)]
-    if clue.near is None:
+    window, at = _window(clue, found)
+    if not clue.near:
         facts = [f for p in pools for f in p.facts]
+    elif window and at:
+        facts = [f for p in pools for f in p.window(at, window.before, window.after)]
     else:
-        at = _moment(clue.near, found)
-        facts = (
-            [f for p in pools for f in p.window(at, clue.near.before, clue.near.after)]
-            if at
-            else []
-        )
+        facts = []
     return sorted(facts, key=sort_key) if len(pools) > 1 else facts
 
 
@@ -143,12 +141,21 @@ def _key_value(there: str, candidate: Candidate, found: Mapping[str, Any]) -> An
     return value
 
 
-def _moment(near: Window, found: Mapping[str, Any]) -> Moment | None:
-    """Return the middle of the window: an earlier clue's time, or *at* seconds before it."""
-    match: Match | None = found.get(near.of)
-    if match is None or match.moment is None or not near.at:
+def _window(clue: Clue, found: Mapping[str, Any]) -> tuple[Window | None, Moment | None]:
+    """Return the first of the clue's windows whose middle is known, and that middle."""
+    windows = clue.near if isinstance(clue.near, list) else [clue.near] if clue.near else []
+    for window in windows:
+        at = _middle(window, found.get(window.of))
+        if at is not None:
+            return window, at
+    return None, None
+
+
+def _middle(window: Window, match: Match | None) -> Moment | None:
+    """Return the time of *match*, or a moment *at* seconds before it."""
+    if match is None or match.moment is None or not window.at:
         return match.moment if match else None
-    age = match.fact.fields.get(near.at)
+    age = match.fact.fields.get(window.at)
     if not isinstance(age, int | float):
         return None
     time = match.moment
@@ -175,7 +182,7 @@ def _dense(facts: list[Fact], at_least: int, within: float | None) -> list[Fact]
 def _pick(facts: list[Fact], clue: Clue, found: Mapping[str, Any]) -> Fact:
     if clue.pick == "last":
         return facts[-1]
-    at = _moment(clue.near, found) if clue.near else None
+    _, at = _window(clue, found)
     if clue.pick == "nearest" and at is not None:
         return min(facts, key=lambda f: _distance(f, at))
     return facts[0]

@@ -32,6 +32,22 @@ def in_stack(functions: Any, *wanted: str) -> bool:
     return all(any(f in names.split("|") for f in rest) for names in wanted)
 
 
+def callee(functions: Any, names: str) -> str:
+    """
+    Return the function that the outermost of *names* on the stack has called.
+
+    :param names: Names; ``a|b`` takes either.
+    :returns: ``""`` when it is the innermost frame (``/proc/PID/stack`` leaves the scheduler's out), ``"?"`` when
+        it is not on the stack.
+    """
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        return "?"
+    at = max((i for i, f in enumerate(functions) if f in names.split("|")), default=-1)
+    if at <= 0:
+        return "" if at == 0 else "?"
+    return str(functions[at - 1])
+
+
 def duration(seconds: Any) -> str:
     """Render seconds as people say them: ``32 us``, ``0.24 s``, ``41.7 s``, ``12 min``, ``3.2 h``, ``2 days``."""
     if not isinstance(seconds, int | float):
@@ -65,7 +81,9 @@ def environment() -> SandboxedEnvironment:
     )
     env.tests["in_stack"] = in_stack
     env.globals.clear()
-    env.globals.update(in_stack=in_stack, same_subnet=same_subnet, abs=abs, min=min, max=max)
+    env.globals.update(
+        in_stack=in_stack, callee=callee, same_subnet=same_subnet, abs=abs, min=min, max=max
+    )
     env.filters["duration"] = duration
     return env
 

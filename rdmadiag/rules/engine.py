@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from rdmadiag.facts.model import Coverage, InputInfo, Moment
 from rdmadiag.facts.store import FactStore
 from rdmadiag.rules.candidates import candidates
-from rdmadiag.rules.clues import Candidate, Match, clue_kinds, find
+from rdmadiag.rules.clues import Candidate, Match, clue_kinds, evidence_of, find
 from rdmadiag.rules.conditions import condition, template
 from rdmadiag.rules.schema import Diagnosis, Verdict
 
@@ -66,11 +66,10 @@ def seconds_between(first: Match | None, last: Match | None) -> float | None:
 
 
 def run_rules(rules: Mapping[str, Diagnosis], store: FactStore) -> list[Result]:
-    """Run all rules; a diagnosis that another one of the same subject makes superfluous is ruled out by it."""
+    """Run all rules; a finding that a more telling one explains is ruled out by it."""
     results = [_run(rule, store) for rule in rules.values()]
-    by_id = {r.rule.id: r for r in results}
-    for result in results:
-        _give_way(result, by_id)
+    for result in sorted(results, key=_last_to_give_way):
+        _give_way(result, results)
     return results
 
 
@@ -165,19 +164,32 @@ def _lost(rows: list[Coverage]) -> str:
     )
 
 
-def _give_way(result: Result, by_id: Mapping[str, Result]) -> None:
-    """Take back findings that another diagnosis of the same subject explains better."""
-    better = {
-        (f.candidate.host, _subject_key(f)): other
-        for other in result.rule.not_with
-        for f in (by_id[other].fired if other in by_id else ())
+def _last_to_give_way(result: Result) -> tuple[bool, bool]:
+    """Order rules so that those that give way come after those that they give way to."""
+    return "*" in result.rule.gives_way_to, bool(result.rule.gives_way_to)
+
+
+def _give_way(result: Result, results: Iterable[Result]) -> None:
+    """Take back the findings of *result* that rest on nothing but facts which explain another finding."""
+    names = result.rule.gives_way_to
+    if not names or not result.fired:
+        return
+    claims = {
+        id(fact): other.rule.id
+        for other in results
+        if other.rule.id in names or ("*" in names and "*" not in other.rule.gives_way_to)
+        for fired in other.fired
+        for _, _, match in evidence_of(fired.matches, other.rule.clues)
+        for fact in match.facts
     }
-    kept = [f for f in result.fired if (f.candidate.host, _subject_key(f)) not in better]
-    if len(kept) < len(result.fired) and not kept:
-        result.outcome = "ruled-out"
-        result.reason = "explained by " + ", ".join(sorted(set(better.values())))
+    better: set[str] = set()
+    kept = []
+    for fired in result.fired:
+        rests_on = {id(f) for facts in fired.candidate.anchors.values() for f in facts}
+        if rests_on <= claims.keys():
+            better.update(claims[i] for i in rests_on)
+        else:
+            kept.append(fired)
     result.fired = kept
-
-
-def _subject_key(fired: Fired) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((k, str(v)) for k, v in fired.candidate.key.items()))
+    if not kept:
+        result.outcome, result.reason = "ruled-out", "explained by " + ", ".join(sorted(better))

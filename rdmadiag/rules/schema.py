@@ -31,15 +31,19 @@ class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     :ivar event: The fact's kind, e.g. ``hca.cq_error``. Several rules may give the same kind.
     :ivar pattern: A ``regex`` pattern searched in the message (after host, tag and stamps were taken off);
-        named groups become fields. Blanks in it match any run of blanks.
-    :ivar literal: A string that every matching line holds, for the prefilter; the longest literal of the
-        pattern when not given.
-    :ivar companion: A rarer second literal the line must hold too, when *literal* is an ordinary word.
-    :ivar fields: Types of the groups: ``int`` (decimal), ``hex`` (a number in hex -> int), ``hexstr``
-        (-> "0x.." string), ``ip`` (as Python's ipaddress prints it, mapped IPv4 as IPv4), ``errno`` (number
-        or name -> negative int), ``device``, ``lower``, ``float``, ``bool`` (group present).
+        named groups become fields. ``%{type:name}`` is a typed group (``%{ip:laddr}``, ``%{int:tos}``;
+        ``rdmadiag.logs.patterns.TYPES``). Blanks in it match any run of blanks.
+    :ivar literal: A string that every matching line holds, for the prefilter, or a list of which every
+        matching line holds one; the most telling fixed part of the pattern when not given.
+    :ivar companion: A second literal (or one of a list) the line must hold too, when *literal* is an ordinary word.
+    :ivar fields: Types of the groups that are not written as ``%{type:name}``: ``int`` (decimal), ``hex`` (a
+        number in hex -> int), ``hexstr`` (-> "0x.." string), ``ip`` (as Python's ipaddress prints it, mapped
+        IPv4 as IPv4), ``errno`` (number or name -> negative int), ``device``, ``lower``, ``float``, ``bool``
+        (group present). A group that took no part gives ``None``.
     :ivar set: Constant fields.
-    :ivar values: Decoding tables: field -> {raw value: meaning}; gives a field ``FIELD_meaning``.
+    :ivar values: Decoding tables: field -> {raw value: meaning}, or the name of a table of an event file;
+        gives a field ``FIELD_meaning``.
+    :ivar difference: Counted fields: name -> [ahead, behind], two 32-bit counters that may have wrapped.
     """
 
     event: str
@@ -47,19 +51,56 @@ class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meaning: str
     pattern: str
     samples: Samples
-    literal: str = ""
-    companion: str = ""
+    literal: str | list[str] = ""
+    companion: str | list[str] = ""
     level: Literal["error", "warning", "notice", "info"] = "info"
     fields: dict[str, FieldType] = {}
     set: dict[str, Any] = {}
-    values: dict[str, dict[str, str]] = {}
+    values: dict[str, str | dict[str, str]] = {}
+    difference: dict[str, tuple[str, str]] = {}
     source: list[str] = []
 
 
-class EventFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``rules/events/*.yaml``."""
+class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    How the messages of one driver begin.
 
-    events: list[EventRule]
+    :ivar prefix: Pattern at the start of a message; what it matches was printed by this driver.
+    :ivar literals: Strings of which every such line holds one; with none, lines are only found by the
+        fixed parts of the driver's formats.
+    :ivar catch_all: Whether any line that begins so is an RDMA message, also one of an unknown format.
+    """
+
+    subsystem: str
+    prefix: str
+    literals: list[str] = []
+    catch_all: bool = True
+
+
+class MessageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    The messages of one source file, recognised without a meaning.
+
+    :ivar formats: printf format -> function that prints it.
+    """
+
+    driver: str
+    formats: dict[str, str]
+
+
+class EventFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    ``rules/events/*.yaml``.
+
+    :ivar tables: Decoding tables by name: raw value -> meaning.
+    :ivar drivers: Drivers by name.
+    :ivar messages: Source file -> its messages.
+    """
+
+    events: list[EventRule] = []
+    tables: dict[str, dict[str, str]] = {}
+    drivers: dict[str, Driver] = {}
+    messages: dict[str, MessageFile] = {}
 
 
 class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +183,11 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar key: Fields of the anchors that make the subject; with none there is one candidate a host.
     :ivar subject: Template by name; default: the key's fields.
     :ivar fixes: Ids of ``rules/fixes``.
-    :ivar not_with: Ids of diagnoses that, when fired for the same subject, make this one superfluous.
+    :ivar gives_way_to: Ids of diagnoses that explain better what they rest on too; ``*``: any that does not itself
+        give way to all. A candidate whose anchor facts are all evidence of such a finding is ruled out by it.
+    :ivar severity_when: {severity: condition}: another severity than *severity* when the condition holds.
+    :ivar needs: Fact kinds besides the anchors' without which the absence of a finding says nothing.
+    :ivar background: More to read for ``explain``.
     """
 
     id: str
@@ -158,7 +203,7 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ruled_out: list[RuledOut] = []
     next_steps: list[Step] = []
     fixes: list[str] = []
-    not_with: list[str] = []
+    gives_way_to: list[str] = []
     severity_when: dict[str, str] = {}
     needs: list[str] = []
     background: str = ""
