@@ -1,0 +1,45 @@
+"""Frames of a kernel stack, as every unwinder here gives them."""
+
+from dataclasses import dataclass
+
+__all__ = ("Frame", "Stack")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """
+    One frame.
+
+    :ivar pc: Address of the instruction: a return address, except in the frame that was interrupted.
+    :ivar sp: Stack pointer in this frame.
+    :ivar name: Function, as the kernel names it (with ``.cold``, ``.isra.0``), ``""`` when no symbol is known.
+    :ivar offset: Bytes from the start of the function.
+    :ivar size: Bytes of the function.
+    :ivar module: Name of the module, or ``""``.
+    :ivar guess: Found without unwind data: may be left over from an earlier call.
+    """
+
+    pc: int
+    sp: int
+    name: str = ""
+    offset: int = 0
+    size: int = 0
+    module: str = ""
+    guess: bool = False
+
+    def __str__(self) -> str:
+        """Render as the kernel does: ``func+0x1b1/0x2c0 [rds_rdma]``."""
+        text = f"{self.name}+{self.offset:#x}/{self.size:#x}" if self.name else f"{self.pc:#x}"
+        if self.module:
+            text += f" [{self.module}]"
+        return "? " + text if self.guess else text
+
+
+class Stack(list[Frame]):
+    """
+    The frames of one task, innermost first.
+
+    :ivar problem: Why the stack ends before its end, ``""`` when it was followed to it.
+    """
+
+    problem: str = ""

@@ -1,0 +1,176 @@
+"""
+ORC
+---
+
+The kernel's unwind tables (``arch/x86/include/asm/orc_types.h``), read in memory: for each range of
+instructions, where the previous frame's stack pointer and frame pointer are.
+
+The layout of ``struct orc_entry`` is taken from the dump's own types. Since Linux kernel commit
+fb799447ae29 ("x86,objtool: Split UNWIND_HINT_EMPTY in two") (in v6.4) ``type`` has a value for the end of the
+stack, and the member ``end`` is gone; the member tells which numbering it is.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from drgn import FaultError, Program, Type, sizeof
+
+if TYPE_CHECKING:
+    from rdmadiag.vmcore.modules import Module
+    from rdmadiag.vmcore.symbols import SymbolTable
+
+__all__ = ("OrcEntry", "OrcTables", "Reg", "Unwind")
+
+
+class Reg:
+    """``ORC_REG_*``: where an address is counted from."""
+
+    UNDEFINED = 0
+    PREV_SP = 1
+    DX = 2
+    DI = 3
+    BP = 4
+    SP = 5
+    R10 = 6
+    R13 = 7
+    BP_INDIRECT = 8
+    SP_INDIRECT = 9
+
+
+class Unwind:
+    """What kind of frame it is, whatever number ``ORC_TYPE_*`` or ``UNWIND_HINT_TYPE_*`` has."""
+
+    UNDEFINED = "undefined"
+    END = "end"
+    CALL = "call"
+    REGS = "regs"
+    REGS_PARTIAL = "regs_partial"
+
+
+_OLD_TYPES = (Unwind.CALL, Unwind.REGS, Unwind.REGS_PARTIAL, Unwind.UNDEFINED)
+_NEW_TYPES = (Unwind.UNDEFINED, Unwind.END, Unwind.CALL, Unwind.REGS, Unwind.REGS_PARTIAL)
+
+
+class OrcEntry(NamedTuple):
+    """``struct orc_entry``, decoded."""
+
+    sp_offset: int
+    bp_offset: int
+    sp_reg: int
+    bp_reg: int
+    kind: str
+    signal: bool
+
+
+class _Table(NamedTuple):
+    ips: int
+    entries: int
+    length: int
+
+
+class OrcTables:
+    """
+    All ORC tables of a dump.
+
+    :raises LookupError: if the kernel has none, or its ``struct orc_entry`` is not known
+    """
+
+    def __init__(self, prog: Program, symbols: "SymbolTable") -> None:
+        self._prog = prog
+        self._symbols = symbols
+        type_ = prog.type("struct orc_entry")
+        self._size = sizeof(type_)
+        self._decode = _decoder(type_)
+        self._vmlinux = _vmlinux_table(symbols)
+        self._tables: dict[str, _Table | None] = {}
+        self._cache: dict[int, OrcEntry | None] = {}
+
+    def at(self, pc: int) -> OrcEntry | None:
+        """
+        Return the entry for an instruction, or ``None`` when no table has one.
+
+        :raises FaultError: if the table cannot be read
+        """
+        try:
+            return self._cache[pc]
+        except KeyError:
+            entry = self._cache[pc] = self._at(pc)
+            return entry
+
+    def _at(self, pc: int) -> OrcEntry | None:
+        modules = self._symbols.modules
+        module = modules.containing(pc) if modules else None
+        table = self._module_table(module) if module else self._vmlinux
+        index = self._bisect(table, pc) if table else -1
+        if table is None or index < 0:
+            return None
+        raw = self._prog.read(table.entries + index * self._size, self._size)
+        return self._decode(int.from_bytes(raw, "little"))
+
+    def _module_table(self, module: "Module") -> _Table | None:
+        """Return the table of a module: ``module.arch`` is a ``struct mod_arch_specific``."""
+        if module.name not in self._tables:
+            try:
+                arch = module.object.arch
+                table = _Table(
+                    arch.orc_unwind_ip.value_(), arch.orc_unwind.value_(), arch.num_orcs.value_()
+                )
+            except (AttributeError, FaultError):
+                table = _Table(0, 0, 0)
+            self._tables[module.name] = table if table.length and table.ips else None
+        return self._tables[module.name]
+
+    def _bisect(self, table: _Table, pc: int) -> int:
+        """Return the number of the last entry at or before *pc*, -1 when there is none."""
+        read, ips = self._prog.read_u32, table.ips
+
+        def address(index: int) -> int:
+            place = ips + 4 * index
+            offset: int = read(place)
+            return place + offset - ((offset & 0x80000000) << 1)
+
+        return bisect_right(range(table.length), pc, key=address) - 1
+
+
+def _vmlinux_table(symbols: "SymbolTable") -> _Table:
+    names = ("__start_orc_unwind_ip", "__stop_orc_unwind_ip", "__start_orc_unwind")
+    start, stop, entries = (symbols.find(name, "") for name in names)
+    if not start or not stop or not entries:
+        raise LookupError("this kernel has no ORC tables (CONFIG_UNWINDER_ORC)")
+    return _Table(start.address, entries.address, (stop.address - start.address) // 4)
+
+
+def _decoder(type_: Type) -> Callable[[int], OrcEntry]:
+    """Return a function that decodes the bits of a ``struct orc_entry`` of this layout."""
+    fields = {
+        member.name: (member.bit_offset, member.bit_field_size or 8 * sizeof(member.type))
+        for member in type_.members or ()
+    }
+    old = "end" in fields or fields.get("type", (0, 0))[1] < 3
+    kinds = _OLD_TYPES if old else _NEW_TYPES
+
+    def field(raw: int, name: str) -> int:
+        offset, bits = fields.get(name, (0, 0))
+        value: int = raw >> offset & ((1 << bits) - 1)
+        return value
+
+    def decode(raw: int) -> OrcEntry:
+        kind = field(raw, "type")
+        name = kinds[kind] if kind < len(kinds) else Unwind.UNDEFINED
+        if old and field(raw, "sp_reg") == Reg.UNDEFINED:
+            name = Unwind.END if field(raw, "end") else Unwind.UNDEFINED
+        return OrcEntry(
+            _signed16(field(raw, "sp_offset")),
+            _signed16(field(raw, "bp_offset")),
+            field(raw, "sp_reg"),
+            field(raw, "bp_reg"),
+            name,
+            bool(field(raw, "signal")),
+        )
+
+    return decode
+
+
+def _signed16(value: int) -> int:
+    return value - 0x10000 if value & 0x8000 else value
