@@ -1,0 +1,91 @@
+"""Conditions: what they can say, and what nothing in a rule file can do."""
+
+import pytest
+
+from rdmadiag.errors import RuleError
+from rdmadiag.rules.conditions import callee, condition, duration, in_stack, names_in, template
+
+STACK = [
+    "__schedule",
+    "schedule",
+    "destroy_cm_id",
+    "iw_destroy_cm_id",
+    "_destroy_id",
+    "nvme_rdma_alloc_queue",
+]
+
+
+def test_frames_in_order_with_gaps() -> None:
+    assert in_stack(
+        STACK, "schedule", "iw_destroy_cm_id", "nvme_rdma_free_queue|nvme_rdma_alloc_queue"
+    )
+    assert not in_stack(STACK, "iw_destroy_cm_id", "destroy_cm_id")
+    assert not in_stack(STACK, "cm_destroy_id")
+    assert not in_stack(None, "schedule")
+    assert not in_stack("schedule", "schedule")
+
+
+def test_callee_is_the_next_inner_frame() -> None:
+    assert callee(STACK, "destroy_cm_id|iw_cm_disconnect") == "schedule"
+    assert callee(STACK[2:], "destroy_cm_id") == ""
+    assert callee(STACK, "iw_cm_disconnect") == "?"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.000032, "32 us"),
+        (0.24, "0.24 s"),
+        (41.68, "41.7 s"),
+        (636, "11 min"),
+        (40000, "11.1 h"),
+        (300000, "3.5 days"),
+        (None, "an unknown time"),
+    ],
+)
+def test_duration(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_missing_names_are_false_all_the_way_down() -> None:
+    assert not condition("drop.ring.in_flight > 0")({"drop": None})
+    assert not condition("drop.ring.in_flight")({})
+    assert condition("not drop.ring")({})
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "''.__class__.__mro__",
+        "().__class__.__base__.__subclasses__()",
+        "fact.__init__.__globals__",
+        "cycler.__init__.__globals__.os.popen('id')",
+        "lipsum.__globals__",
+        "range(100000000) | list",
+        "open('/etc/passwd')",
+        "'%s' % fact.__class__",
+        "9 ** 9 ** 9 ** 9",
+        "('a' * 99999999999) or true",
+    ],
+)
+def test_nothing_in_a_condition_runs_code(attack: str) -> None:
+    assert condition(attack)({"fact": {}}) is False
+
+
+def test_a_condition_that_is_none_names_its_file() -> None:
+    with pytest.raises(RuleError, match=r"x\.yaml: clues\.a: not an expression"):
+        condition("a ==", "x.yaml: clues.a")
+
+
+def test_a_text_that_is_none_names_its_file() -> None:
+    with pytest.raises(RuleError, match=r"x\.yaml: not a template"):
+        template("{{ a", "x.yaml")
+
+
+def test_texts_take_fields_as_text() -> None:
+    assert template("{{ a }}")({"a": "<script>{{ 7 * 7 }}"}) == "<script>{{ 7 * 7 }}"
+
+
+def test_free_names_of_conditions_and_texts() -> None:
+    assert names_in("a.b == 1 and c") == {"a", "c"}
+    assert names_in("{% if a %}{{ b.c }}{% endif %}") == {"a", "b"}

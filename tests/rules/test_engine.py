@@ -1,0 +1,292 @@
+"""The engine: candidates, joins, windows, absence, thresholds, outcomes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make import event, rule, run, state
+
+from rdmadiag.facts.model import Coverage
+from rdmadiag.facts.store import FactStore
+
+DROP_WITHOUT_RETURN = rule(
+    key=["laddr", "tos"],
+    clues={
+        "drop": {"kind": "drop", "anchor": True, "pick": "last"},
+        "error": {"kind": "error", "near": {"of": "drop", "before": 5, "after": 1}},
+        "back": {
+            "kind": "up",
+            "join": ["laddr", "tos"],
+            "near": {"of": "drop", "after": None},
+            "evidence": False,
+        },
+    },
+    ruled_out=[{"when": "back", "because": "it came back {{ gap(drop, back) | duration }} later"}],
+    verdict={"probable": "drop and error and log.after(drop) >= 60", "possible": "drop and error"},
+)
+
+
+def outcome(result: object) -> tuple[str, list[tuple[object, str]]]:
+    fired = [(tuple(f.candidate.key.values()), f.verdict) for f in result.fired]
+    return result.outcome, fired
+
+
+def test_a_drop_with_an_error_before_it_fires_for_its_connection_only() -> None:
+    facts = [
+        event("error", 100.0),
+        event("drop", 100.1, laddr="a", tos=0),
+        event("drop", 500.0, laddr="b", tos=0),
+    ]
+    assert outcome(run(DROP_WITHOUT_RETURN, *facts, end=900.0)["test-rule"]) == (
+        "fired",
+        [(("a", 0), "probable")],
+    )
+
+
+def test_the_log_must_go_on_for_absence_to_count() -> None:
+    facts = [event("error", 100.0), event("drop", 100.1, laddr="a", tos=0)]
+    assert outcome(run(DROP_WITHOUT_RETURN, *facts, end=130.0)["test-rule"]) == (
+        "fired",
+        [(("a", 0), "possible")],
+    )
+
+
+def test_a_return_rules_it_out_and_says_so() -> None:
+    facts = [
+        event("error", 100.0),
+        event("drop", 100.1, laddr="a", tos=0),
+        event("up", 100.35, laddr="a", tos=0),
+    ]
+    result = run(DROP_WITHOUT_RETURN, *facts, end=900.0)["test-rule"]
+    assert result.outcome == "ruled-out"
+    assert "laddr a, tos 0: it came back 0.25 s later" in result.reason
+
+
+def test_the_same_address_with_another_tos_is_another_connection() -> None:
+    facts = [
+        event("error", 100.0),
+        event("drop", 100.1, laddr="a", tos=0),
+        event("up", 101.0, laddr="a", tos=3),
+    ]
+    assert run(DROP_WITHOUT_RETURN, *facts, end=900.0)["test-rule"].outcome == "fired"
+
+
+def test_a_return_before_the_drop_is_none() -> None:
+    facts = [
+        event("up", 50.0, laddr="a", tos=0),
+        event("error", 100.0),
+        event("drop", 100.1, laddr="a", tos=0),
+    ]
+    assert run(DROP_WITHOUT_RETURN, *facts, end=900.0)["test-rule"].outcome == "fired"
+
+
+def test_order_decides_within_one_whole_second() -> None:
+    """Syslog without uptime: both lines carry the same second, the line order is the order."""
+    before = [
+        event("up", wall=10.0, laddr="a", tos=0),
+        event("error", wall=10.0),
+        event("drop", wall=10.0, laddr="a", tos=0),
+    ]
+    assert run(DROP_WITHOUT_RETURN, *before)["test-rule"].outcome == "fired"
+    after = [
+        event("error", wall=10.0),
+        event("drop", wall=10.0, laddr="a", tos=0),
+        event("up", wall=10.0, laddr="a", tos=0),
+    ]
+    assert run(DROP_WITHOUT_RETURN, *after)["test-rule"].outcome == "ruled-out"
+
+
+def test_an_error_outside_the_window_does_not_count() -> None:
+    facts = [event("error", 90.0), event("drop", 100.1, laddr="a", tos=0)]
+    result = run(DROP_WITHOUT_RETURN, *facts, end=900.0)["test-rule"]
+    assert (result.outcome, "not found: error" in result.reason) == ("ruled-out", True)
+
+
+def test_an_error_of_another_host_does_not_count() -> None:
+    facts = [event("error", 100.0, host="node2"), event("drop", 100.1, laddr="a", tos=0)]
+    assert run(DROP_WITHOUT_RETURN, *facts)["test-rule"].outcome == "ruled-out"
+
+
+def test_a_reboot_ends_a_window() -> None:
+    """The same uptime in another boot is another time."""
+    first = event("error", 100.0)
+    drop = event("drop", 100.1, laddr="a", tos=0)
+    drop.time = type(drop.time)(uptime=100.1, boot=1, order=5)
+    assert run(DROP_WITHOUT_RETURN, first, drop)["test-rule"].outcome == "ruled-out"
+
+
+def test_a_message_without_tos_joins_every_connection_it_fits() -> None:
+    rejected = rule(
+        key=["laddr", "tos"],
+        clues={
+            "down": {"kind": "down", "anchor": True},
+            "reject": {"kind": "reject", "anchor": True, "pick": "last"},
+        },
+        verdict={"confirmed": "down and reject", "possible": "reject"},
+    )
+    facts = [
+        state("down", laddr="a", tos=0),
+        state("down", laddr="a", tos=1),
+        state("down", laddr="b", tos=0),
+        event("reject", 5.0, laddr="a"),
+        event("reject", 6.0, laddr="z"),
+    ]
+    assert outcome(run(rejected, *facts)["test-rule"]) == (
+        "fired",
+        [(("a", 0), "confirmed"), (("a", 1), "confirmed"), (("z", None), "possible")],
+    )
+
+
+def test_a_threshold_needs_so_many_within_so_long() -> None:
+    flapping = rule(
+        key=["laddr"],
+        clues={"drops": {"kind": "drop", "anchor": True, "at_least": 3, "within": 60}},
+        verdict={"confirmed": "drops"},
+    )
+    slow = [event("drop", t, laddr="a") for t in (0.0, 50.0, 100.0, 150.0)]
+    fast = [event("drop", t, laddr="a") for t in (0.0, 500.0, 520.0, 540.0)]
+    assert run(flapping, *slow)["test-rule"].outcome == "ruled-out"
+    assert run(flapping, *fast)["test-rule"].outcome == "fired"
+
+
+def test_a_window_may_lie_at_the_start_of_a_state() -> None:
+    """An error counts when the wait began, 40 s before the dump, not at the dump."""
+    waiting = rule(
+        clues={
+            "conn": {"kind": "conn", "anchor": True},
+            "error": {
+                "kind": "error",
+                "near": {"of": "conn", "at": "wait_seconds", "before": 5, "after": 5},
+            },
+        },
+        verdict={"confirmed": "conn and error"},
+    )
+    conn = state("conn", at=1000.0, wait_seconds=40.0)
+    assert run(waiting, conn, event("error", 959.0))["test-rule"].outcome == "fired"
+    assert run(waiting, conn, event("error", 999.0))["test-rule"].outcome == "ruled-out"
+
+
+def test_the_other_end_is_found_on_any_host() -> None:
+    ends = rule(
+        key=["laddr", "faddr"],
+        clues={
+            "stuck": {"kind": "stuck", "anchor": True},
+            "peer": {
+                "kind": "reject",
+                "join": {"laddr": "faddr", "faddr": "laddr"},
+                "any_host": True,
+            },
+        },
+        verdict={"confirmed": "peer", "possible": "stuck"},
+    )
+    facts = [
+        event("stuck", 1.0, laddr="a", faddr="b"),
+        event("reject", 2.0, host="node2", laddr="b", faddr="a"),
+    ]
+    assert outcome(run(ends, *facts)["test-rule"]) == ("fired", [(("a", "b"), "confirmed")])
+
+
+def test_a_join_may_use_a_field_of_an_earlier_clue() -> None:
+    owner = rule(
+        clues={
+            "work": {"kind": "work", "anchor": True},
+            "task": {"kind": "task", "join": {"pid": "work.pid"}},
+        },
+        verdict={"confirmed": "task.comm == 'kworker'"},
+    )
+    facts = [
+        state("work", pid=7),
+        state("task", pid=7, comm="kworker"),
+        state("task", pid=8, comm="sh"),
+    ]
+    assert run(owner, *facts)["test-rule"].outcome == "fired"
+    assert run(owner, state("work", pid=8), *facts[1:])["test-rule"].outcome == "ruled-out"
+
+
+def test_a_comparison_with_an_unknown_value_is_not_true() -> None:
+    old = rule(
+        clues={"task": {"kind": "task", "anchor": True, "when": "wait_seconds > 5"}},
+        verdict={"confirmed": "task"},
+    )
+    assert run(old, state("task", wait_seconds=None))["test-rule"].outcome == "ruled-out"
+    assert run(old, state("task"))["test-rule"].outcome == "ruled-out"
+    assert run(old, state("task", wait_seconds=6))["test-rule"].outcome == "fired"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("complete", "not-applicable"),
+        ("absent", "not-applicable"),
+        ("partial", "could-not-run"),
+        ("failed", "could-not-run"),
+    ],
+)
+def test_what_could_not_be_read_is_never_clean(status: str, expected: str) -> None:
+    simple = rule(clues={"conn": {"kind": "conn", "anchor": True}}, verdict={"confirmed": "conn"})
+    coverage = Coverage("conn", "vmcore", status, "because of a test")
+    result = run(simple, coverage=(coverage,))["test-rule"]
+    assert result.outcome == expected
+    assert status == "complete" or "because of a test" in result.reason
+
+
+def test_a_lost_kind_that_is_no_anchor_matters_only_with_a_candidate() -> None:
+    two = rule(
+        clues={"conn": {"kind": "conn", "anchor": True}, "error": {"kind": "error"}},
+        verdict={"confirmed": "error"},
+    )
+    lost = (Coverage("error", "vmcore", "failed", "log buffer unreadable"),)
+    assert run(two, coverage=lost)["test-rule"].outcome == "not-applicable"
+    assert run(two, state("conn"), coverage=lost)["test-rule"].outcome == "could-not-run"
+
+
+def test_a_general_finding_gives_way_to_the_one_that_explains_its_facts() -> None:
+    special = rule(
+        id="special",
+        clues={"t": {"kind": "task", "anchor": True, "when": "pid == 7"}},
+        verdict={"confirmed": "t"},
+    )
+    general = rule(
+        id="general",
+        key=["pid"],
+        gives_way_to=["*"],
+        clues={"t": {"kind": "task", "anchor": True}},
+        verdict={"confirmed": "t"},
+    )
+    both = run([general, special], state("task", pid=7), state("task", pid=8))
+    assert outcome(both["general"]) == ("fired", [((8,), "confirmed")])
+    alone = run([general, special], state("task", pid=7))
+    assert (alone["general"].outcome, alone["general"].reason) == (
+        "ruled-out",
+        "explained by special",
+    )
+
+
+def test_look_ups_are_by_index_not_by_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times the connections make ten times the look-ups, and each sees only its own facts."""
+    seen: list[int] = []
+    find = FactStore.find
+
+    def counting(self: FactStore, *args: object) -> object:
+        timed = find(self, *args)
+        seen.append(len(timed.facts))
+        return timed
+
+    monkeypatch.setattr(FactStore, "find", counting)
+
+    def work(count: int) -> int:
+        seen.clear()
+        facts = [
+            event(kind, float(n), laddr=str(n), tos=0)
+            for n in range(count)
+            for kind in ("drop", "up")
+        ]
+        run(DROP_WITHOUT_RETURN, *facts)
+        back = seen[1::2]
+        assert max(back) == 1
+        return len(seen)
+
+    assert work(1000) <= 12 * work(100)
