@@ -133,4 +133,8 @@ def branch(number: Number) -> Number:
 def show(number: Number) -> str:
     """Write a number as the kernel does: 6.1.192, 6.11, 2.6.32.9."""
     major, minor, patch, extra = number
-    return f"{major}.{minor}" + (f".{patch}" if patch or extra else "") + (f".{extra}" if extra else "")
+    return (
+        f"{major}.{minor}"
+        + (f".{patch}" if patch or extra else "")
+        + (f".{extra}" if extra else "")
+    )

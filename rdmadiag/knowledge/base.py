@@ -1,0 +1,140 @@
+"""
+The knowledge base: reading ``rules/fixes``, and finding an entry by any of its numbers.
+
+Nothing here is read before something asks for it. YAML of this size takes longer to parse than the rest
+of a start together, so a compiled copy is used where there is one (the wheel has it); it carries the
+digest of the YAML it was made from and is ignored when that has changed.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rdmadiag.data import data_dir
+from rdmadiag.errors import RuleError
+from rdmadiag.rules.load import read_yaml
+from rdmadiag.rules.schema import Fix, FixFile
+
+COMPILED = "compiled.json"
+_COMMIT = re.compile(r"[0-9a-f]{8,40}")
+
+
+@dataclass(slots=True)
+class Knowledge:
+    """All known faults, by id."""
+
+    fixes: dict[str, Fix] = field(default_factory=dict)
+
+    def find(self, key: str) -> list[Fix]:
+        """
+        Return the entries that *key* names: an id, an Orabug or CVE number, an upstream or UEK commit.
+
+        A commit may be shortened to eight digits. The order is that of the files.
+        """
+        wanted = key.strip()
+        if wanted in self.fixes:
+            return [self.fixes[wanted]]
+        wanted = re.sub(r"(?i)^(orabug[ :#]*|ora-|up-|#)", "", wanted).lower()
+        return [fix for fix in self.fixes.values() if wanted and _named(fix, wanted)]
+
+
+def _named(fix: Fix, key: str) -> bool:
+    if key == fix.id.lower() or key in fix.orabug or key.upper() in fix.cve:
+        return True
+    if not _COMMIT.fullmatch(key):
+        return False
+    return any(_same_commit(commit, key) for commit in (fix.commit, fix.uek_commit))
+
+
+def _same_commit(commit: str, key: str) -> bool:
+    return bool(commit) and (commit.startswith(key) or key.startswith(commit))
+
+
+@cache
+def load(roots: tuple[Path, ...] = ()) -> Knowledge:
+    """
+    Read the shipped fixes and those of private rule folders.
+
+    :param roots: Folders given with ``--rules``; an entry of a later one replaces one with the same id.
+    :raises RuleError: A file does not follow the schema, or one folder has an id twice.
+    """
+    known: dict[str, Fix] = {}
+    for root in (data_dir("rules"), *roots):
+        known.update(_by_id(_folder(root / "fixes")))
+    return Knowledge(known)
+
+
+def _by_id(entries: Iterable[tuple[str, Fix]]) -> dict[str, Fix]:
+    found: dict[str, Fix] = {}
+    for place, fix in entries:
+        if fix.id in found:
+            raise RuleError(f"{place}: id: {fix.id} is there twice")
+        found[fix.id] = fix
+    return found
+
+
+def _folder(folder: Path) -> list[tuple[str, Fix]]:
+    files = fix_files(folder)
+    compiled = folder / COMPILED
+    if compiled.is_file():
+        digest, _, body = compiled.read_bytes().partition(b"\n")
+        if digest.decode("ascii", "replace") == _digest(files):
+            entries = msgspec.json.decode(body, type=FixFile).fixes
+            return [(str(compiled), fix) for fix in entries]
+    return [(str(path), fix) for path in files for fix in read_fixes(path)]
+
+
+def fix_files(folder: Path) -> list[Path]:
+    """Return the fix files of a ``fixes`` folder in a fixed order; none when there is no such folder."""
+    return sorted(folder.rglob("*.yaml"))
+
+
+def _digest(files: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def compile_fixes(folder: Path) -> bytes:
+    """
+    Return the fixes of a folder in the form that loads fast, to be written beside them as ``compiled.json``.
+
+    :raises RuleError: A file does not follow the schema.
+    """
+    files = fix_files(folder)
+    fixes = list(_by_id((str(path), fix) for path in files for fix in read_fixes(path)).values())
+    return _digest(files).encode() + b"\n" + msgspec.json.encode(FixFile(fixes))
+
+
+def read_fixes(path: Path) -> list[Fix]:
+    """
+    Read one fix file.
+
+    :raises RuleError: It is not YAML, or not of the schema; the text says where and in which entry.
+    """
+    try:
+        return read_yaml(path, FixFile).fixes
+    except RuleError as error:
+        name = _entry_name(path, str(error))
+        raise (RuleError(f"{error} ({name})") if name else error) from error.__cause__
+
+
+def _entry_name(path: Path, message: str) -> str:
+    """Return the id of the entry that msgspec's ``$.fixes[3].title`` points into, for the reader's sake."""
+    index = re.search(r"`\$\.fixes\[(\d+)\]", message)
+    if not index:
+        return ""
+    entries = read_yaml(path, _Loose).fixes
+    name = entries[int(index[1])].get("id", "")
+    return name if isinstance(name, str) else ""
+
+
+class _Loose(msgspec.Struct):
+    fixes: list[dict[str, Any]]
