@@ -32,7 +32,7 @@ class ProblemRow(msgspec.Struct, frozen=True):
 
 
 class InputRow(msgspec.Struct, frozen=True):
-    """One input."""
+    """One input; *start* and *end* are the first and last moment it speaks of."""
 
     path: str
     kind: str
@@ -43,6 +43,8 @@ class InputRow(msgspec.Struct, frozen=True):
     unparsed: int
     types: str
     problems: list[ProblemRow]
+    start: Time = None
+    end: Time = None
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -89,7 +91,7 @@ class StepRow(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A diagnosis that fired."""
+    """A diagnosis that fired; *known*: its fingerprint is in the baseline."""
 
     id: str
     title: str
@@ -106,6 +108,7 @@ class Finding(msgspec.Struct, frozen=True):
     fixes: list[FixRow]
     next_steps: list[StepRow]
     fingerprint: str
+    known: bool = False
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -126,7 +129,13 @@ class TimelineRow(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The whole report."""
+    """
+    The whole report.
+
+    :ivar facts: How many there are of each kind.
+    :ivar tables: Facts that are state, by kind; each row holds the fact's fields.
+    :ivar redacted: Names and addresses are pseudonyms.
+    """
 
     schema: Literal[1]
     tool: Tool
@@ -138,3 +147,4 @@ class Report(msgspec.Struct, frozen=True):
     facts: dict[str, int]
     timeline: list[TimelineRow]
     tables: dict[str, list[dict[str, Any]]] = {}
+    redacted: bool = False

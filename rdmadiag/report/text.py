@@ -1,0 +1,288 @@
+"""The report for a terminal, or for a pipe: the same order as the page, within 80 columns."""
+
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from rdmadiag.report import view
+from rdmadiag.report.escape import clean
+from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report
+from rdmadiag.report.picture import Bound, Picture, Ring, picture
+
+_STYLE = {
+    "critical": "bold red",
+    "warning": "bold yellow",
+    "info": "bold blue",
+    "incomplete": "bold magenta",
+    "clean": "bold green",
+    "missing": "bold red",
+    "present": "bold green",
+    "unknown": "bold yellow",
+}
+_FIX = {"missing": "not in this kernel", "present": "in this kernel", "unknown": "not known"}
+BAR = 32
+EVIDENCE = 16
+STACK = 14
+
+Rows = Iterator[RenderableType]
+
+
+def render(report: Report, width: int = 80, color: bool = False) -> str:
+    """
+    Return *report* as text.
+
+    :param width: Columns to fit.
+    :param color: Write the ANSI sequences of a terminal; without it the text is plain.
+    """
+    console = Console(
+        file=StringIO(),
+        width=max(width, 40),
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    for row in _report(clean(report)):
+        console.print(row)
+    lines = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _report(report: Report) -> Rows:
+    head = view.headline(report)
+    yield Text.assemble((head.tone.upper(), _STYLE[head.tone]), "  ", (head.text, "bold"))
+    if head.notes:
+        yield Text(" ".join(head.notes))
+    if report.redacted:
+        yield Text("Names and addresses are pseudonyms.")
+    yield from _blind(report)
+    for number, finding in enumerate(view.ordered(report.findings), 1):
+        yield from _finding(f"F{number}", finding)
+    yield from _checks(report)
+    yield from _facts(report)
+    yield from _inputs(report.inputs)
+    tool = report.tool
+    yield Rule(style="dim")
+    yield Text(
+        f"{tool.name} {tool.version}, rules {tool.rules_version}, {view.time_text(report.started)},"
+        f" {view.duration(report.seconds)}",
+        "dim",
+    )
+
+
+def _blind(report: Report) -> Rows:
+    if not view.blind(report):
+        return
+    yield from _title("Could not run: what these look for may be there all the same", "incomplete")
+    for reason, checks in view.blind_by_reason(report).items():
+        yield Text(reason)
+        yield _in(Text(", ".join(checks), "dim"))
+
+
+def _title(text: str, style: str = "") -> Rows:
+    yield Text()
+    yield Rule(Text(text, _STYLE.get(style, "bold")), align="left", style=_STYLE.get(style, "dim"))
+
+
+def _finding(label: str, finding: Finding) -> Rows:
+    known = ", known" if finding.known else ""
+    host = f", {finding.host}" if finding.host else ""
+    yield from _title(
+        f"{label} {finding.severity}, {finding.verdict}{known}{host}", finding.severity
+    )
+    yield Text(finding.title, "bold")
+    yield _in(Text(finding.summary))
+    yield _in(_pairs(_about(finding)))
+    yield from _drawing(picture(finding))
+    yield from _evidence(finding)
+    yield from _steps(finding)
+    yield from _fixes(finding.fixes)
+    if finding.explanation:
+        yield _head("Why it happens")
+        yield _in(Text(finding.explanation))
+
+
+def _about(finding: Finding) -> list[tuple[str, str]]:
+    rows = [
+        ("about", view.subject_text(finding.subject)),
+        ("seen", view.seen_text(finding)),
+        ("diagnosis", finding.id),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _drawing(drawn: Picture) -> Rows:
+    if drawn.here or drawn.there:
+        state = f" --- {drawn.state or '?'} --- "
+        style = _STYLE["clean" if drawn.up else "critical"]
+        yield _head("Where")
+        yield _in(Text.assemble(drawn.here or "?", (state, style), drawn.there or "?"))
+    if drawn.device:
+        yield _in(Text(", ".join(drawn.device)))
+    for name, text, bad in drawn.queues:
+        yield _in(Text(f"{name} {text}", _STYLE["critical"] if bad else ""), 2)
+    for ring in drawn.rings:
+        yield _in(_ring(ring), 2)
+    if drawn.slots:
+        yield _in(Text("queues " + " ".join(f"{s.label}:{s.state}" for s in drawn.slots)), 2)
+    yield from _waiters(drawn)
+    if drawn.bound:
+        yield from _bound(drawn.bound)
+
+
+def _ring(ring: Ring) -> Text:
+    """Return the ring laid flat: slot 0 at the left, what is in flight filled."""
+    out = {slot % BAR for slot in _cells(ring)}
+    bar = "".join("#" if cell in out else "." for cell in range(BAR))
+    return Text.assemble(
+        f"{ring.name} ring [",
+        (bar, _STYLE["warning"] if out else ""),
+        f"] {ring.in_flight:,} of {ring.nr:,} in flight, alloc {ring.alloc_ptr}, free {ring.free_ptr}",
+    )
+
+
+def _cells(ring: Ring) -> range:
+    if not ring.in_flight:
+        return range(0)
+    first = ring.free_ptr * BAR // ring.nr
+    last = (ring.free_ptr + ring.in_flight - 1) * BAR // ring.nr
+    return range(first, min(last, first + BAR - 1) + 1)
+
+
+def _waiters(drawn: Picture) -> Rows:
+    if not drawn.waiters:
+        return
+    yield _head("Who waits for whom")
+    for number, link in enumerate(drawn.waiters):
+        lead = "waits for it: " if number else ""
+        yield _in(
+            Text.assemble(lead, (link.title, "bold"), f" {link.detail}"), 2 + 2 * min(number, 4)
+        )
+
+
+def _bound(bound: Bound) -> Rows:
+    parts = [f"waited {view.duration(bound.waited)}"]
+    if bound.limit is not None:
+        parts.append(f"this attempt ends within {view.duration(bound.limit)}")
+    if bound.total is not None:
+        parts.append(f"all that are left within {view.duration(bound.total)}")
+    yield _head("How long it can last")
+    yield _in(Text(", ".join(parts)))
+    if bound.arithmetic:
+        yield _in(Text(bound.arithmetic, "dim"))
+
+
+def _evidence(finding: Finding) -> Rows:
+    steps = view.chain(finding)
+    if steps:
+        yield _head("Evidence")
+    for step in steps[:EVIDENCE]:
+        row = step.evidence
+        when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
+        often = f" ({row.count} times)" if row.count > 1 else ""
+        yield _in(Text.assemble((row.note or row.clue, "bold"), often, (f"  {when}", "dim")))
+        yield _in(Text(row.text), 4)
+        yield _in(Text(view.where_text(row.where), "dim"), 4)
+        yield from _stack(row)
+    if len(steps) > EVIDENCE:
+        yield _in(Text(f"and {len(steps) - EVIDENCE} more, in the JSON report"))
+
+
+def _stack(row: Evidence) -> Rows:
+    frames = row.fields.get("frames")
+    if not isinstance(frames, list) or not frames:
+        return
+    for number, frame in enumerate(frames[:STACK]):
+        yield _in(Text(f"#{number:<2} {view.value_text(frame)}"), 6)
+    if len(frames) > STACK:
+        yield _in(Text(f"and {len(frames) - STACK} more frames"), 6)
+
+
+def _steps(finding: Finding) -> Rows:
+    if finding.next_steps:
+        yield _head("What to do")
+    for number, step in enumerate(finding.next_steps, 1):
+        yield _in(_pairs([(f"{number}.", step.text)]))
+        for line in step.command.splitlines():
+            yield Text(f"     {line}", "cyan", no_wrap=True, overflow="ignore")
+
+
+def _fixes(fixes: Sequence[FixRow]) -> Rows:
+    if fixes:
+        yield _head("Known fixes")
+    for fix in fixes:
+        yield _in(
+            Text.assemble(
+                (_FIX[fix.status], _STYLE[fix.status]), "  ", (fix.title or fix.id, "bold")
+            )
+        )
+        where = ", ".join(f"{row.tree} {row.version}" for row in fix.fixed_in)
+        refs = [fix.id, fix.cve, f"commit {fix.commit}" if fix.commit else ""]
+        yield _in(Text(fix.why), 4)
+        yield _in(
+            Text("; ".join([r for r in refs if r] + ([f"fixed in {where}"] if where else []))), 4
+        )
+        if fix.url:
+            yield Text(f"    {fix.url}", "dim", no_wrap=True, overflow="ignore")
+
+
+def _checks(report: Report) -> Rows:
+    groups = view.by_outcome(report)
+    if not groups:
+        return
+    yield from _title("Checks")
+    for outcome, checks in groups.items():
+        yield Text(f"{outcome}: {len(checks)}", "bold")
+        if outcome == "ruled-out":
+            yield _in(_pairs([(c.id, c.reason) for c in checks]))
+        else:
+            yield _in(Text(", ".join(c.id for c in checks)))
+
+
+def _facts(report: Report) -> Rows:
+    if report.facts:
+        yield from _title("Facts")
+        yield Text(", ".join(f"{kind} {number:,}" for kind, number in report.facts.items()))
+
+
+def _inputs(inputs: Sequence[InputRow]) -> Rows:
+    yield from _title("Inputs")
+    for row in inputs:
+        lost = f", {row.unparsed:,} not understood" if row.unparsed else ""
+        parts = [
+            row.kind,
+            row.host,
+            row.kernel_release,
+            f"types from {row.types}" if row.types else "",
+            f"{row.bytes:,} bytes",
+            f"{row.records:,} records{lost}",
+        ]
+        yield Text.assemble((row.path, "bold"), "  ", ", ".join(p for p in parts if p))
+        for problem in row.problems:
+            place = f" ({problem.where})" if problem.where else ""
+            yield _in(Text(f"! {problem.what}{place}", _STYLE["incomplete"]))
+
+
+def _head(text: str) -> RenderableType:
+    return Padding(Text(text, "underline"), (1, 0, 0, 0))
+
+
+def _in(row: RenderableType, by: int = 2) -> RenderableType:
+    return Padding(row, (0, 0, 0, by))
+
+
+def _pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(overflow="fold", max_width=44)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(Text(name, "dim"), Text(text))
+    return table

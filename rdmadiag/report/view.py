@@ -1,0 +1,225 @@
+"""What all renderers for people say alike: words, order, times and places."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite
+from typing import Any, Literal
+
+from rdmadiag.report.model import Check, Evidence, Finding, Report, Time
+
+Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
+
+_SEVERITY = {"critical": 0, "warning": 1, "info": 2}
+_VERDICT = {"confirmed": 0, "probable": 1, "possible": 2}
+_OPENING = {"confirmed": "", "probable": "Probably: ", "possible": "Possibly: "}
+OUTCOMES = ("could-not-run", "fired", "ruled-out", "not-applicable")
+"""Check outcomes in the order that a reader needs them."""
+DEPTH = 8
+"""How deep fields may nest and still be shown name by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The verdict line: what is wrong in plain words, and what else must be known at once."""
+
+    tone: Tone
+    text: str
+    notes: list[str]
+
+
+def headline(report: Report) -> Headline:
+    """Return the verdict line of *report*."""
+    fresh = [f for f in ordered(report.findings) if not f.known]
+    notes = _notes(report, fresh)
+    if fresh:
+        return Headline(fresh[0].severity, _OPENING[fresh[0].verdict] + fresh[0].title, notes)
+    if blind(report):
+        what = "Nothing was found, but not everything could be looked at"
+        return Headline("incomplete", f"{what}: this is no all-clear.", notes)
+    if report.findings:
+        return Headline("clean", "Nothing new: every finding is in the baseline.", notes)
+    if all(c.outcome == "not-applicable" for c in report.checks):
+        return Headline(
+            "clean", "There was nothing to check: no check applies to the input.", notes
+        )
+    return Headline("clean", "No known RDMA fault was found.", notes)
+
+
+def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:
+    notes = []
+    if len(fresh) > 1:
+        notes.append(f"{len(fresh)} findings in all: {_tally(fresh)}.")
+    known = len(report.findings) - len([f for f in report.findings if not f.known])
+    if known:
+        notes.append(f"{count(known, 'finding')} known from the baseline.")
+    if lost := blind(report):
+        notes.append(f"{count(len(lost), 'check')} of {len(report.checks)} could not run.")
+    if problems := sum(len(i.problems) for i in report.inputs):
+        notes.append(f"{count(problems, 'problem')} in reading the input.")
+    return notes
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    severities = [f.severity for f in findings]
+    return ", ".join(f"{severities.count(s)} {s}" for s in _SEVERITY if s in severities)
+
+
+def ordered(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, new and worst first, equals in their own order."""
+    return sorted(findings, key=lambda f: (f.known, _SEVERITY[f.severity], _VERDICT[f.verdict]))
+
+
+def blind(report: Report) -> list[Check]:
+    """Return the checks that could not run."""
+    return [c for c in report.checks if c.outcome == "could-not-run"]
+
+
+def blind_by_reason(report: Report) -> dict[str, list[str]]:
+    """Return the checks that could not run, by reason: one missing page often stops many."""
+    reasons: dict[str, list[str]] = {}
+    for check in blind(report):
+        reasons.setdefault(check.reason, []).append(check.id)
+    return reasons
+
+
+def by_outcome(report: Report) -> dict[str, list[Check]]:
+    """Return the checks by outcome, the ones to worry about first; outcomes without a check left out."""
+    groups = {o: [c for c in report.checks if c.outcome == o] for o in OUTCOMES}
+    return {outcome: checks for outcome, checks in groups.items() if checks}
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 check`` or ``2 checks``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def subject_text(subject: Mapping[str, Any]) -> str:
+    """Return what a finding is about, in a few words."""
+    rest = dict(subject)
+    parts = []
+    if "laddr" in rest and "faddr" in rest:
+        parts.append(f"{value_text(rest.pop('laddr'))} → {value_text(rest.pop('faddr'))}")
+    parts += [value_text(rest.pop(n)) for n in ("controller", "device") if n in rest]
+    return " · ".join(parts + [f"{name} {value_text(value)}" for name, value in rest.items()])
+
+
+def value_text(value: Any) -> str:
+    """Return a field's value as one line; ``None`` is a dash."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    if isinstance(value, list):
+        return ", ".join(value_text(item) for item in value)
+    if isinstance(value, dict):
+        return " ".join(f"{name}={value_text(item)}" for name, item in value.items())
+    return str(value)
+
+
+def flat(fields: Mapping[str, Any], prefix: str = "", depth: int = DEPTH) -> dict[str, Any]:
+    """Return nested fields under dotted names (``recv_ring.nr``)."""
+    rows: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, dict) and value and depth:
+            rows |= flat(value, f"{prefix}{name}.", depth - 1)
+        else:
+            rows[prefix + name] = value
+    return rows
+
+
+def moment(time: Time) -> tuple[str, float] | None:
+    """Return a time's clock (``wall`` or ``uptime``) and seconds on it; ``None`` when it is no time."""
+    if isinstance(time, str):
+        try:
+            return "wall", datetime.fromisoformat(time).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    return ("uptime", float(time)) if time is not None and isfinite(time) else None
+
+
+def time_text(time: Time) -> str:
+    """Return a time for people: ``2026-09-30 21:04:11.117530Z``, or seconds since boot."""
+    if time is None:
+        return ""
+    if isinstance(time, str):
+        return time.replace("T", " ", 1).replace("+00:00", "Z")
+    return f"{time:.6f} s after boot"
+
+
+def seen_text(finding: Finding) -> str:
+    """Return from when to when a finding was seen."""
+    times = dict.fromkeys(t for t in map(time_text, (finding.first_seen, finding.last_seen)) if t)
+    return " to ".join(times)
+
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the two units that matter: ``32 µs``, ``5.3 s``, ``10 h 15 min``."""
+    if seconds < 0:
+        return "-" + duration(-seconds)
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 100:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    return _two_units(round(seconds))
+
+
+def _two_units(seconds: int) -> str:
+    parts = []
+    for size, unit in _UNITS:
+        amount, seconds = divmod(seconds, size)
+        if amount:
+            parts.append(f"{amount} {unit}")
+    parts.append(f"{seconds} s")
+    return " ".join(parts[:2]).removesuffix(" 0 s")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link of the evidence chain, with the time since the link before it (empty when not known)."""
+
+    evidence: Evidence
+    side: Literal["log", "state"]
+    after: str
+
+
+def chain(finding: Finding) -> list[Step]:
+    """Return the evidence on one time line: log lines and kernel state, the undated ones last."""
+    dated = [(moment(e.time), e) for e in finding.evidence]
+    dated.sort(key=lambda pair: (pair[0] is None, pair[0] and pair[0][0] != "wall", pair[0] or ()))
+    steps: list[Step] = []
+    before: tuple[str, float] | None = None
+    for at, evidence in dated:
+        steps.append(Step(evidence, side_of(evidence), _gap(before, at)))
+        before = at
+    return steps
+
+
+def _gap(before: tuple[str, float] | None, at: tuple[str, float] | None) -> str:
+    if before is None or at is None or before[0] != at[0] or at[1] == before[1]:
+        return ""
+    return "+" + duration(at[1] - before[1])
+
+
+def side_of(evidence: Evidence) -> Literal["log", "state"]:
+    """Return whether a piece of evidence is a log line or kernel state."""
+    return "log" if "line" in evidence.where or "offset" in evidence.where else "state"
+
+
+def where_text(where: Mapping[str, Any]) -> str:
+    """Return a place: ``messages:88214``, or ``vmcore: struct task_struct 0xffff... .member``."""
+    name = value_text(where.get("input", "?"))
+    if "line" in where:
+        return f"{name}:{value_text(where['line'])}"
+    if "offset" in where:
+        return f"{name}, byte {value_text(where['offset'])}"
+    parts = [value_text(where[key]) for key in ("type", "address") if where.get(key)]
+    member = f" .{value_text(where['member'])}" if where.get("member") else ""
+    return f"{name}: {' '.join(parts)}{member}" if parts else name
