@@ -13,6 +13,7 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 __all__ = ("Btf", "BtfError", "Kind", "Member")
@@ -20,8 +21,8 @@ __all__ = ("Btf", "BtfError", "Kind", "Member")
 MAGIC = 0xEB9F
 
 
-class BtfError(Exception):
-    """Not BTF, or damaged."""
+class BtfError(LookupError):
+    """Not BTF, or damaged: what is asked for cannot be found in it."""
 
 
 class Kind:
@@ -81,14 +82,28 @@ class Btf:
         self.name = name
         self.base = base
         self.first_id: int = base.end_id if base else 1
-        types, strings = _sections(data)
+        self._types, strings = _sections(data)
+        self._words = memoryview(self._types).cast("I")
         self._strings = b"\0" + strings if base else strings
-        self._first_string = base.string_end - 1 if base else 0
-        self._words = memoryview(types).cast("I")
-        self._types = types
+        self._first_string: int = base.string_end - 1 if base else 0
         self.string_end: int = self._first_string + len(self._strings)
-        self._places, self._by_name = self._scan()
-        self.end_id: int = self.first_id + len(self._places)
+
+    @property
+    def end_id(self) -> int:
+        """The number after that of the last type."""
+        return self.first_id + len(self._places)
+
+    @cached_property
+    def _index(self) -> tuple["array[int]", dict[int, list[int]]]:
+        return self._scan()
+
+    @property
+    def _places(self) -> "array[int]":
+        return self._index[0]
+
+    @property
+    def _by_name(self) -> dict[int, list[int]]:
+        return self._index[1]
 
     def _scan(self) -> tuple["array[int]", dict[int, list[int]]]:
         """Find the place of each type, and the types of each name (by offset of the name)."""

@@ -19,7 +19,7 @@ from drgn import (
     TypeParameter,
 )
 
-from rdmadiag.vmcore.btf import Btf, Kind, Member
+from rdmadiag.vmcore.btf import Btf, BtfError, Kind, Member
 
 __all__ = ("BtfTypes",)
 
@@ -53,6 +53,7 @@ class BtfTypes:
         self._base = base
         self._complete = complete
         self._cache: dict[int, Type] = {}
+        self._making: set[int] = set()
 
     def type(self, number: int) -> Type:
         """
@@ -62,11 +63,17 @@ class BtfTypes:
         """
         if self._base and number < self.btf.first_id:
             return self._base.type(number)
-        try:
-            return self._cache[number]
-        except KeyError:
-            made = self._cache[number] = self._make(number)
-            return made
+        if number not in self._cache:
+            if number in self._making or len(self._making) >= _MAX_CHAIN:
+                raise BtfError(
+                    f"type {number} of the BTF of {self.btf.name or 'vmlinux'} has no end"
+                )
+            self._making.add(number)
+            try:
+                self._cache[number] = self._make(number)
+            finally:
+                self._making.discard(number)
+        return self._cache[number]
 
     def _make(self, number: int) -> Type:
         if not number:
@@ -80,7 +87,7 @@ class BtfTypes:
             return self._declared(Kind.UNION if flag else Kind.STRUCT, name)
         if kind == Kind.ARRAY:
             element, _, count = self.btf.words(number)
-            return self._prog.array_type(self.type(element), count)
+            return self._array(self.type(element), count)
         if kind == Kind.FUNC_PROTO:
             return self._prototype(number, size)
         if kind == Kind.INT:
@@ -88,6 +95,10 @@ class BtfTypes:
         if kind == Kind.FLOAT:
             return self._prog.float_type(name, size)
         return self._derived(name, kind, size)
+
+    def _array(self, element: Type, count: int) -> Type:
+        """Make an array; ``[]`` and ``[0]`` are the same in BTF, and several dimensions are one."""
+        return self._prog.array_type(element, count) if count else self._prog.array_type(element)
 
     def _derived(self, name: str, kind: int, target: int) -> Type:
         """Make a type of another one: pointer, typedef, qualifier; tags and the like are passed over."""
@@ -124,14 +135,11 @@ class BtfTypes:
 
     def _compound(self, number: int, name: str, kind: int, size: int) -> Type:
         members = [
-            TypeMember(partial(self._member, member), member.name or None, self._bit_offset(member))
+            TypeMember(partial(self._member, member), member.name or None, member.bit_offset)
             for member in self.btf.members(number)
         ]
         make = self._prog.union_type if kind == Kind.UNION else self._prog.struct_type
         return make(name or None, size, members)
-
-    def _bit_offset(self, member: Member) -> int:
-        return member.bit_offset
 
     def _member(self, member: Member) -> Object | Type:
         type_ = self.type(member.type)

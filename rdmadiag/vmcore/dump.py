@@ -2,7 +2,7 @@
 Dumps
 -----
 
-Opens a kernel crash dump: memory through drgn, types, symbols and stacks from the dump itself, or from
+Opens a kernel crash dump: memory through drgn; types, symbols and stacks from the dump itself, or from
 debug info where there is some.
 """
 
@@ -11,19 +11,25 @@ from functools import cached_property
 from pathlib import Path
 
 from drgn import FaultError, Object, Program
+from drgn.helpers.linux.sched import task_on_cpu
 
-from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.finders import BtfFinders
+from rdmadiag.vmcore.btf_store import BtfStore
+from rdmadiag.vmcore.completeness import check_tasks
+from rdmadiag.vmcore.corefile import CoreFile, read_core_file
+from rdmadiag.vmcore.debuginfo import load_debug_info
+from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
 from rdmadiag.vmcore.modules import ModuleList
+from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.printk import PrintkRecord, printk_records
+from rdmadiag.vmcore.running import running_registers
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
-from rdmadiag.vmcore.unwind import OrcUnwinder
+from rdmadiag.vmcore.unwind import OrcUnwinder, Registers
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
-__all__ = ("Dump", "Frame", "Stack", "Symbol", "open_dump")
+__all__ = ("Dump", "Frame", "PrintkRecord", "Stack", "Symbol", "open_dump")
 
 _UTS_LEN = 65
 
@@ -34,32 +40,29 @@ class Dump:
 
     :ivar prog: drgn's program: types, objects and symbols work in it, with or without debug info.
     :ivar types: Where types come from: ``dwarf``, ``btf`` or ``none``.
-    :ivar modules: The loaded modules.
-    :ivar problems: What about the dump could not be read.
+    :ivar modules: The loaded modules; only if ``modules.complete`` is a module that is not there not loaded.
+    :ivar problems: What about the dump could not be read; grows while it is used.
     """
 
-    def __init__(self, path: Path, prog: Program, info: VmcoreInfo) -> None:
-        self.path = path
+    def __init__(self, core: CoreFile, prog: Program, debuginfo: Sequence[Path] = ()) -> None:
+        self.core = core
         self.prog = prog
-        self.info = info
-        self.problems: list[Problem] = []
-        self.types = "none"
+        self.info = VmcoreInfo(core.vmcoreinfo.decode("ascii", "backslashreplace"))
+        self.problems: list[Problem] = list(core.problems)
+        found, problems = load_debug_info(prog, debuginfo, self.info.get("BUILD-ID"))
+        self.problems += problems
         self.symbols = SymbolTable(self._kallsyms())
-        self._finders = BtfFinders(prog, self.symbols)
-        self._finders.register()
-        if self._finders.load_vmlinux():
-            self.types = "btf"
+        self._store = BtfStore(prog, self.symbols, self.problems)
+        Finders(prog, self._store, self.symbols).register()
+        self.types = "dwarf" if found else "btf" if self._store.vmlinux else "none"
         self.modules = self._modules()
         self.symbols.modules = self.modules
-        self._finders.load_modules(self.modules)
-        self.problems += self.modules.problems + self._finders.problems
+        self.problems += [*self.modules.problems, *check_tasks(prog)]
 
     def _kallsyms(self) -> Kallsyms | None:
         tables = tables_of_vmcoreinfo(self.info)
         if tables is None:
-            self.problems.append(
-                Problem("this kernel does not tell where its symbols are", "VMCOREINFO")
-            )
+            self.problems.append(Problem("this kernel does not tell where its symbols are"))
             return None
         try:
             return Kallsyms(self.prog.read, tables)
@@ -69,9 +72,22 @@ class Dump:
 
     def _modules(self) -> ModuleList:
         try:
-            return ModuleList(self.prog["modules"])
+            modules = ModuleList(self.prog["modules"])
         except LookupError:
             return ModuleList(None)
+        for module in modules:
+            module.has_btf = module.name in self._store.modules
+        return modules
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.core.path
+
+    @property
+    def release(self) -> str:
+        """Kernel release, e.g. ``6.1.0-56-amd64``."""
+        return self.info.get("OSRELEASE")
 
     @cached_property
     def _utsname(self) -> list[str]:
@@ -113,11 +129,6 @@ class Dump:
         """
         return list(printk_records(self.prog, self.info))
 
-    @property
-    def release(self) -> str:
-        """Kernel release, e.g. ``6.1.0-56-amd64``."""
-        return self.info.get("OSRELEASE")
-
     def symbol(self, name: str, module: str | None = None) -> Symbol | None:
         """
         Return the symbol with a name, or ``None``.
@@ -138,36 +149,37 @@ class Dump:
         try:
             return OrcUnwinder(self.prog, self.symbols)
         except LookupError as error:
-            self.problems.append(Problem(f"stacks cannot be unwound: {error}", ""))
+            self.problems.append(Problem(f"stacks cannot be unwound: {error}"))
             return None
+
+    def _registers(self, task: Object, unwinder: OrcUnwinder) -> Registers:
+        if task_on_cpu(task):
+            return running_registers(task, self.core.prstatus)
+        return unwinder.sleeping(task)
 
     def stack(self, task: Object) -> Stack:
         """
-        Return the frames of a task, innermost first; empty when there is no way to tell.
+        Return the frames of a task, innermost first; ``.problem`` says why there are not more.
 
         :param task: ``struct task_struct *``
         """
+        stack = Stack()
         if not self._unwinder:
-            return Stack()
+            stack.problem = "stacks cannot be unwound in this dump"
+            return stack
         try:
-            return self._unwinder.unwind(self._unwinder.sleeping(task))
-        except FaultError as error:
-            stack = Stack()
+            return self._unwinder.unwind(self._registers(task, self._unwinder))
+        except (FaultError, LookupError) as error:
             stack.problem = str(error)
             return stack
 
 
-def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:  # noqa: ARG001
+def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:
     """
     Open a dump.
 
     :param debuginfo: Files and directories with debug info; drgn's usual places are searched as well.
     :raises UserError: if it cannot be read at all
     """
-    prog = Program()
-    try:
-        prog.set_core_dump(path)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path}: {error}") from error
-    info = VmcoreInfo(prog["VMCOREINFO"].string_().decode("ascii", "backslashreplace"))
-    return Dump(Path(path), prog, info)
+    core = read_core_file(path)
+    return Dump(core, open_program(core), debuginfo)

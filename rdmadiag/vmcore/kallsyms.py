@@ -12,7 +12,7 @@ the others lie next to these, in an order that changed in v6.4, so they are reco
 """
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -28,6 +28,9 @@ __all__ = ("Kallsyms", "KallsymsError", "KallsymsTables", "tables_of_vmcoreinfo"
 
 MAX_SYMBOLS = 4_000_000
 """More than any kernel has: a count above it is damage."""
+
+KERNEL_HALF = 1 << 63
+"""Addresses of the kernel are above; below are only offsets of per-CPU variables."""
 
 Reader = Callable[[int, int], bytes]
 
@@ -155,33 +158,44 @@ class Kallsyms:
             raise KallsymsError(f"symbol {number} is damaged") from error
 
     @cached_property
-    def _addresses(self) -> "array[int]":
-        """Addresses of all symbols, ascending."""
-        tables = self._tables
+    def _address(self) -> Callable[[int], int]:
+        """
+        Function from a symbol's number to its address.
+
+        With CONFIG_KALLSYMS_ABSOLUTE_PERCPU (x86 until v6.15) a positive offset is an absolute value (a
+        per-CPU variable) and a negative one counts down from the base; without it all count up.
+        """
+        tables, count = self._tables, self.count
         if tables.offsets is None or tables.relative_base is None:
             if tables.addresses is None:
                 raise KallsymsError("neither kallsyms_offsets nor kallsyms_addresses is known")
-            return array("Q", self._read(tables.addresses, 8 * self.count))
+            return array("Q", self._read(tables.addresses, 8 * count)).__getitem__
         base = int.from_bytes(self._read(tables.relative_base, 8), "little")
-        return _addresses_of(array("i", self._read(tables.offsets, 4 * self.count)), base)
+        offsets = array("i", self._read(tables.offsets, 4 * count))
+        if offsets[-1] < 0:
+            return lambda i: offsets[i] if offsets[i] >= 0 else base - 1 - offsets[i]
+        return lambda i: base + (offsets[i] & 0xFFFFFFFF)
+
+    def _after(self, address: int) -> int:
+        """Return the number of the first symbol after *address*."""
+        return bisect_right(range(self.count), address, key=self._address)
 
     def _symbol(self, number: int) -> Symbol:
         raw = self._raw(number).decode("ascii", "backslashreplace")
-        start = self._addresses[number]
-        after = bisect_right(self._addresses, start)
-        end = self._addresses[after] if after < self.count else start + 1
+        start = self._address(number)
+        after = self._after(start)
+        end = self._address(after) if after < self.count else start + 1
         return Symbol(raw[1:], start, end - start, "", raw[:1])
 
     def at(self, address: int) -> Symbol | None:
         """Return the symbol that contains *address*: of several names for one place the first, as the kernel does."""
-        after = bisect_right(self._addresses, address)
+        after = self._after(address)
         if not 0 < after < self.count:
             return None
-        start = self._addresses[after - 1]
-        first = after - 1
-        while first and self._addresses[first - 1] == start:
-            first -= 1
-        return self._symbol(first)
+        start = self._address(after - 1)
+        if start < KERNEL_HALF <= address:
+            return None
+        return self._symbol(bisect_left(range(after), start, key=self._address))
 
     def find(self, name: str) -> Iterator[Symbol]:
         """Iterate over the symbols with a name."""
@@ -234,16 +248,3 @@ def _entries(text: bytes, count: int = 1 << 30) -> Iterator[bytes]:
         yield text[place : place + length]
         place += length
         count -= 1
-
-
-def _addresses_of(offsets: "array[int]", base: int) -> "array[int]":
-    """
-    Turn ``kallsyms_offsets`` into addresses.
-
-    With CONFIG_KALLSYMS_ABSOLUTE_PERCPU (x86 until v6.15) a positive offset is an absolute value (a per-CPU
-    variable) and a negative one counts down from *base*; without it all are unsigned and count up.
-    """
-    negative = sum(1 for offset in offsets if offset < 0)
-    if negative > len(offsets) // 2:
-        return array("Q", [o if o >= 0 else base - 1 - o for o in offsets])
-    return array("Q", [base + (o & 0xFFFFFFFF) for o in offsets])

@@ -69,7 +69,7 @@ def _read_ring(prog: Program, info: VmcoreInfo) -> _Ring:
     base = prog.read_u64(_need(info.symbol("prb")))
     desc = base + _need(offset("printk_ringbuffer.desc_ring"))
     data = base + _need(offset("printk_ringbuffer.text_data_ring"))
-    bits = prog.read_u32(desc + _need(offset("prb_desc_ring.length_bits")))
+    bits = prog.read_u32(desc + _need(offset("prb_desc_ring.count_bits")))
     text_bits = prog.read_u32(data + _need(offset("prb_data_ring.size_bits")))
     if not 0 < bits <= MAX_BITS or not 0 < text_bits <= MAX_BITS:
         raise FaultError(
