@@ -33,7 +33,8 @@ class Knowledge:
 
     def find(self, key: str) -> list[Fix]:
         """
-        Return the entries that *key* names: an id, an Orabug or CVE number, an upstream or UEK commit.
+        Return the entries that *key* names: an id, an Orabug or CVE number, an upstream or UEK commit, or the
+        commit that brought the fault.
 
         A commit may be shortened to eight digits. The order is that of the files.
         """
@@ -49,7 +50,7 @@ def _named(fix: Fix, key: str) -> bool:
         return True
     if not _COMMIT.fullmatch(key):
         return False
-    return any(_same_commit(commit, key) for commit in (fix.commit, fix.uek_commit))
+    return any(_same_commit(commit, key) for commit in (fix.commit, fix.uek_commit, *fix.culprits))
 
 
 def _same_commit(commit: str, key: str) -> bool:

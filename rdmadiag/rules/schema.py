@@ -217,12 +217,12 @@ class FixedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar version: Its number as that tree writes it; empty when the tree has the change and the release is
         not known.
     :ivar bound: ``exact``; ``at_latest``: this release has it and an earlier one may; ``at_earliest``: no
-        earlier release has it.
+        earlier release has it; ``about``: this one or one near it.
     """
 
     tree: str
     version: str = ""
-    bound: Literal["exact", "at_latest", "at_earliest"] = "exact"
+    bound: Literal["exact", "at_latest", "at_earliest", "about"] = "exact"
     note: str = ""
 
 
@@ -231,7 +231,8 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Something in a dump that only kernels with (or only kernels without) the fix have.
 
     :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``, ``symbol:NAME``,
-        ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``string:MODULE:TEXT``; ``no_member:...`` when its absence tells.
+        ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``workqueue:NAME``, ``string:MODULE:TEXT``; ``no_member:...`` when
+        its absence tells.
     :ivar means: What the mark says about the fix.
     :ivar otherwise: What it says when it is not there; default: the opposite of *means*.
     :ivar trees: Kernel trees it holds for; empty: all.
@@ -276,6 +277,8 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar stack: Function stems, innermost first, gaps allowed; alternatives with ``|``.
     :ivar basis: Where the stack is from: a ``trace`` that was read, functions ``named`` in a record or the
         code, or our ``reading`` of a title.
+    :ivar also: Other stacks that go with the fault: of the task at the other end, of an allocation.
+    :ivar without: Functions that are not on such a stack: they belong to a look-alike.
     :ivar modules: Modules of which one must be on the stack, when the trace names modules at all.
     :ivar work: Work functions or workqueues of which one must be the task's, when the trace names one.
     :ivar log: Log lines.
@@ -284,6 +287,8 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     stack: list[str] = []
     basis: Literal["trace", "named", "reading"] = "reading"
+    also: list[list[str]] = []
+    without: list[str] = []
     modules: list[str] = []
     work: list[str] = []
     log: list[LogLine] = []
@@ -304,7 +309,7 @@ class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar confidence: ``verified``: numbers and signature are in the sources; ``likely``: the numbers are;
         ``hint``: neither is certain.
     :ivar orabug: Orabug numbers, the first is the one of *title*, others are the same change in other trees.
-    :ivar commit: Upstream commit, 8 to 40 hex digits.
+    :ivar commit: Upstream commit, 8 to 40 hex digits; *culprits*: the commits that brought the fault.
     :ivar fixed_in: First releases with the change.
     :ivar introduced: First releases with the fault. When there are any, a release before them all is not affected.
     :ivar reverted: Releases that took the change out again.
@@ -325,6 +330,7 @@ class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cve: list[str] = []
     commit: str = ""
     uek_commit: str = ""
+    culprits: list[str] = []
     signature: Signature = Signature()
     fixed_in: list[FixedIn] = []
     introduced: list[FixedIn] = []
