@@ -230,9 +230,9 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     Something in a dump that only kernels with (or only kernels without) the fix have.
 
-    :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``, ``symbol:NAME``,
-        ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``workqueue:NAME``, ``string:MODULE:TEXT``; ``no_member:...`` when
-        its absence tells.
+    :ivar mark: ``member:struct rds_ib_connection.i_flags``, ``enumerator:RDS_IB_CQ_ERR``,
+        ``symbol:[MODULE:]NAME``, ``wq_flag:iw_cm_wq:WQ_MEM_RECLAIM``, ``string:MODULE:TEXT``; ``no_member:...``
+        when its absence tells.
     :ivar means: What the mark says about the fix.
     :ivar otherwise: What it says when it is not there; default: the opposite of *means*.
     :ivar trees: Kernel trees it holds for; empty: all.

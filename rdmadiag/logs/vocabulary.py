@@ -1,0 +1,284 @@
+"""The vocabulary: which messages are known, and what fact each one is."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from rdmadiag.errors import RuleError
+from rdmadiag.facts.model import Fields
+from rdmadiag.logs.compiled import Compiled, CompiledDriver, Format, Rule, read_compiled
+from rdmadiag.logs.fields import convert, counter_difference
+from rdmadiag.logs.formats import format_pattern
+from rdmadiag.logs.starters import STARTERS
+from rdmadiag.logs.words import words_of
+
+MAX_MESSAGE = 8192
+TIMEOUT = 0.25
+MESSAGE_KIND = "rdma.message"
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """
+    What a message says.
+
+    :ivar rule: The event rule; for a message that is only recognised, one of kind ``rdma.message``.
+    :ivar fields: The fact's fields.
+    """
+
+    rule: Rule
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    driver: CompiledDriver
+    prefix: "regex.Pattern[str]"
+    rule: Rule
+
+    def begins(self, message: str) -> "regex.Match[str] | None":
+        """Match the driver's prefix, for a line that the prefilter would have found, too."""
+        literals = self.driver.literals
+        if literals and not any(x in message for x in literals):
+            return None
+        return self.prefix.match(message)
+
+
+class Vocabulary:
+    """
+    All event rules and formats, looked up by the words of a message.
+
+    :ivar timeouts: How many patterns were given up because they took too long.
+    """
+
+    def __init__(self, parts: Iterable[Compiled]) -> None:
+        """:param parts: The shipped rules first; what comes later is tried first and replaces its like."""
+        self.timeouts = 0
+        self._tables: dict[str, dict[str, str]] = {}
+        rules: dict[tuple[str, str], Rule] = {}
+        self._formats: list[Format] = []
+        drivers: dict[str, CompiledDriver] = {}
+        for part in parts:
+            rules = {(r.event, r.pattern): r for r in part.rules} | {
+                k: r
+                for k, r in rules.items()
+                if k not in {(x.event, x.pattern) for x in part.rules}
+            }
+            self._formats += part.formats
+            drivers |= {d.name: d for d in part.drivers}
+            self._tables |= part.tables
+        self.rules = list(rules.values())
+        self._drivers = drivers
+        self._patterns: dict[int, regex.Pattern[str]] = {}
+        self._index_rules()
+
+    @classmethod
+    def load(cls, dirs: Sequence[Path]) -> "Vocabulary":
+        """
+        Load the event rules below each of *dirs* (``DIR/events/*.yaml``).
+
+        :param dirs: The folder of shipped rules, then those of ``--rules``. A rule of a later folder is
+            tried before the earlier ones; with the same event and pattern it replaces them.
+        :raises RuleError: With the file, the path of the key, and what is wrong there.
+        """
+        vocabulary = cls([_compiled(d) for d in dirs])
+        vocabulary.check_names()
+        return vocabulary
+
+    def check_names(self) -> None:
+        """
+        Check that the tables and drivers that rules name exist.
+
+        :raises RuleError: Naming the rule.
+        """
+        for rule in self.rules:
+            for field, table in rule.values.items():
+                if isinstance(table, str) and table not in self._tables:
+                    raise RuleError(f"{rule.event}: values.{field}: no table {table!r}")
+        for name in {f.driver for f in self._formats} - set(self._drivers):
+            raise RuleError(f"messages: no driver {name!r}")
+
+    def _index_rules(self) -> None:
+        self._by_word: dict[str, list[int]] = {}
+        self._by_literal: list[int] = []
+        for number, rule in enumerate(self.rules):
+            for word in rule.words:
+                self._by_word.setdefault(word, []).append(number)
+            if not rule.words:
+                self._by_literal.append(number)
+        self._alone: dict[str, list[Format]] = {}
+        self._prefixed: dict[str, list[Format]] = {}
+        for text in self._formats:
+            self._prefixed.setdefault(text.word, []).append(text)
+            if text.alone:
+                self._alone.setdefault(text.word, []).append(text)
+
+    @cached_property
+    def _begins(self) -> list[_Driver]:
+        return [
+            _Driver(d, regex.compile(d.prefix), _message_rule(d.subsystem))
+            for d in self._drivers.values()
+        ]
+
+    @cached_property
+    def _by_name(self) -> dict[str, _Driver]:
+        return {d.driver.name: d for d in self._begins}
+
+    @cached_property
+    def event_kinds(self) -> set[str]:
+        """The kinds of facts that messages give."""
+        return {MESSAGE_KIND, *(r.event for r in self.rules)}
+
+    @cached_property
+    def _scan(self) -> dict[str, set[str] | None]:
+        """Literal -> companions of which a line needs one, or ``None`` when it needs none."""
+        scan: dict[str, set[str] | None] = dict.fromkeys(STARTERS)
+        for rule in self.rules:
+            for literal in rule.literals:
+                known = scan.get(literal, set())
+                scan[literal] = (
+                    known | set(rule.companions) if known is not None and rule.companions else None
+                )
+        for driver in self._drivers.values():
+            scan |= dict.fromkeys(driver.literals)
+        return scan | dict.fromkeys(f.literal for f in self._formats if f.alone)
+
+    @cached_property
+    def literals(self) -> list[bytes]:
+        """What the block scanner looks for: every line that gives a fact or opens a trace holds one."""
+        return [x.encode() for x in self._scan]
+
+    @cached_property
+    def companions(self) -> list[tuple[bytes, ...]]:
+        """For each of :attr:`literals`: strings of which its line must hold one; empty when it needs none."""
+        return [tuple(c.encode() for c in sorted(x or ())) for x in self._scan.values()]
+
+    def match(self, message: str) -> list[Match]:
+        """
+        Return what *message* says: mostly nothing or one thing, more when records were glued together.
+
+        Event rules go before formats, and of two event rules that match the same part the first one counts.
+        """
+        message = message[:MAX_MESSAGE]
+        if "  " in message or "\t" in message:
+            message = " ".join(message.split())
+        words = set(words_of(message))
+        matches = list(self._match_rules(message, words))
+        if matches:
+            return matches
+        found = self._match_format(message, words)
+        return [found] if found else []
+
+    def _match_rules(self, message: str, words: set[str]) -> Iterator[Match]:
+        numbers = {n for w in words & self._by_word.keys() for n in self._by_word[w]}
+        numbers |= {
+            n for n in self._by_literal if any(x in message for x in self.rules[n].literals)
+        }
+        taken: list[Span] = []
+        for number in sorted(numbers):
+            rule = self.rules[number]
+            if not _plausible(rule, message):
+                continue
+            found = self._search(number, rule.pattern, message)
+            if found and not any(a < found.end() and found.start() < b for a, b in taken):
+                taken.append(found.span())
+                yield Match(rule, self._fields(rule, found.groupdict()))
+
+    def _search(self, key: int, pattern: str, message: str) -> "regex.Match[str] | None":
+        compiled = self._patterns.get(key)
+        if compiled is None:
+            compiled = self._patterns[key] = regex.compile(pattern)
+        try:
+            return compiled.search(message, timeout=TIMEOUT)
+        except TimeoutError:
+            self.timeouts += 1
+            return None
+
+    def _fields(self, rule: Rule, groups: dict[str, Any]) -> Fields:
+        fields: Fields = {n: convert(kind, groups[n]) for n, kind in rule.types.items()}
+        fields |= rule.set
+        for name, table in rule.values.items():
+            known = self._tables.get(table, {}) if isinstance(table, str) else table
+            raw = groups.get(name)
+            meaning = known.get(str(fields.get(name)), known.get(raw) if raw else None)
+            if meaning is not None:
+                fields[f"{name}_meaning"] = meaning
+        for name, (ahead, behind) in rule.difference.items():
+            fields[name] = counter_difference(fields.get(ahead), fields.get(behind))
+        return fields
+
+    def _match_format(self, message: str, words: set[str]) -> Match | None:
+        drivers = [(d, m) for d in self._begins if (m := d.begins(message))]
+        index = self._prefixed if drivers else self._alone
+        found = [f for w in words & index.keys() for f in index[w] if f.literal in message]
+        names = {d.driver.name for d, _ in drivers}
+        for text in sorted(found, key=lambda f: (f.driver not in names, -len(f.literal), f.file)):
+            if (text.alone or text.driver in names) and self._prints(text, message):
+                return self._recognised(text, drivers)
+        for driver, begin in drivers:
+            if driver.driver.catch_all:
+                return Match(driver.rule, _message_fields(driver, begin, None))
+        return None
+
+    def _prints(self, text: Format, message: str) -> bool:
+        return self._search(-1 - id(text), format_pattern(text.format), message) is not None
+
+    def _recognised(self, text: Format, drivers: list[tuple[_Driver, "regex.Match[str]"]]) -> Match:
+        for driver, begin in drivers:
+            if driver.driver.name == text.driver:
+                return Match(driver.rule, _message_fields(driver, begin, text))
+        driver = self._by_name[text.driver]
+        return Match(driver.rule, _message_fields(driver, None, text))
+
+
+def _compiled(directory: Path) -> Compiled:
+    compiled = read_compiled(directory)
+    if compiled is None:
+        from rdmadiag.logs.compiler import compile_rules
+
+        compiled = compile_rules(directory)
+    return compiled
+
+
+def _plausible(rule: Rule, message: str) -> bool:
+    """Tell whether the prefilter would have found the line for this rule."""
+    if not any(x in message for x in rule.literals):
+        return False
+    return not rule.companions or any(x in message for x in rule.companions)
+
+
+def _message_rule(subsystem: str) -> Rule:
+    return Rule(
+        event=MESSAGE_KIND,
+        subsystem=subsystem,
+        level="info",
+        meaning="A message of RDMA code that no event rule describes further.",
+        pattern="",
+        types={},
+        set={},
+        values={},
+        difference={},
+        literals=[],
+        companions=[],
+        words=[],
+    )
+
+
+def _message_fields(
+    driver: _Driver, begin: "regex.Match[str] | None", text: Format | None
+) -> Fields:
+    device = begin.groupdict().get("device") if begin else None
+    return {
+        "subsystem": driver.driver.subsystem,
+        "driver": driver.driver.name,
+        "device": device,
+        "file": text.file if text else None,
+        "function": text.function if text else None,
+        "format": text.format if text else None,
+    }
