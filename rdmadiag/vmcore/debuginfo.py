@@ -6,110 +6,100 @@ DWARF for the kernel and its modules, where it is found: in drgn's usual places 
 Nothing is fetched from the network.
 """
 
-import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
 
 from drgn import MissingDebugInfoError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.notes import notes_of
+from rdmadiag.vmcore.elf import build_id_of
 
-__all__ = ("build_id_of", "load_debug_info")
+__all__ = ("DebugInfo",)
 
 _MAX_CANDIDATES = 8
-_SHT_NOTE, _NT_GNU_BUILD_ID = 7, 3
 
 
-def load_debug_info(
-    prog: Program, paths: Sequence[Path], build_id: str
-) -> tuple[bool, list[Problem]]:
+class DebugInfo:
     """
-    Load what is found.
+    The search for debug info of one dump.
 
-    :param paths: Files, and directories in which to search.
-    :param build_id: The kernel's build id, in hex; ``""`` when the dump does not tell.
-    :return: Whether there is debug info for the kernel itself, and what is missing.
+    :param paths: Files, and directories in which to search: roots of unpacked packages, or plain folders.
+    :ivar problems: Why something the user named is of no use.
     :raises UserError: if a path does not exist
     """
-    prog.set_enabled_debug_info_finders(["standard"])
-    for path in paths:
-        if not path.exists():
-            raise UserError(f"{path}: there is no such file or directory")
-    _search_in(prog, [str(path) for path in paths if path.is_dir()])
-    files = [str(path) for path in paths if path.is_file()]
-    if not _load(prog, files, main=True):
-        return False, list(_refusals(paths, build_id))
-    if _load(prog, files, default=True):
-        return True, []
-    missing = sorted(module.name for module in prog.modules() if module.wants_debug_file())
-    return True, [Problem(f"no debug info for {len(missing)} modules", ", ".join(missing))]
+
+    def __init__(self, prog: Program, paths: Sequence[Path]) -> None:
+        for path in paths:
+            if not path.exists():
+                raise UserError(f"{path}: there is no such file or directory")
+        self.problems: list[Problem] = []
+        self._prog = prog
+        self._paths = paths
+        self._files = [str(path) for path in paths if path.is_file()]
+        prog.set_enabled_debug_info_finders(["standard"])
+        extra = tuple(str(path) for path in paths if path.is_dir())
+        options = prog.debug_info_options
+        debug = tuple(f"{name}/usr/lib/debug" for name in extra)
+        options.directories = extra + debug + options.directories
+        options.kernel_directories = extra + options.kernel_directories
+
+    def load_kernel(self, build_id: str) -> bool:
+        """
+        Load debug info of the kernel proper; tell whether there is any.
+
+        :param build_id: The kernel's build id, in hex; ``""`` when the dump does not tell.
+        """
+        try:
+            self._prog.load_debug_info(self._files, main=True)
+        except MissingDebugInfoError:
+            for path in self._paths:
+                self.problems += islice(_refusals(path, build_id), _MAX_CANDIDATES)
+            return False
+        return True
+
+    def load_modules(self, *, search: bool) -> set[str]:
+        """
+        Load debug info of modules; return the names of those that have it.
+
+        drgn walks the module list itself, without a bound: only for a list that was seen to close.
+
+        :param search: Search the usual places too, not only what the user named.
+        """
+        if not search and not self._paths:
+            return set()
+        with suppress(MissingDebugInfoError):
+            self._prog.load_debug_info(self._files, default=True)
+        modules = list(self._prog.modules())
+        used = {module.debug_file_path for module in modules}
+        for name in self._files:
+            if _is_module(Path(name)) and str(Path(name).absolute()) not in used:
+                self.problems.append(Problem("matches no module in this dump", name))
+        return {module.name for module in modules if module.debug_file_path}
 
 
-def _search_in(prog: Program, directories: Sequence[str]) -> None:
-    """Let drgn search in directories too: roots of unpacked packages, and plain folders."""
-    options = prog.debug_info_options
-    extra = tuple(directories)
-    debug = tuple(f"{name}/usr/lib/debug" for name in extra)
-    options.directories = extra + debug + options.directories
-    options.kernel_directories = extra + options.kernel_directories
+def _is_module(path: Path) -> bool:
+    return ".ko" in path.suffixes
 
 
-def _load(prog: Program, files: list[str], *, main: bool = False, default: bool = False) -> bool:
-    try:
-        prog.load_debug_info(files, main=main, default=default)
-    except MissingDebugInfoError:
-        return False
-    return True
-
-
-def _refusals(paths: Sequence[Path], build_id: str) -> Iterator[Problem]:
-    """Say of what the user named why it was not used."""
-    for path in paths:
-        found = False
-        for candidate in islice(_candidates(path), _MAX_CANDIDATES):
-            other = build_id_of(candidate)
-            if other and other != build_id:
-                found = True
-                what = f"debug info of another kernel: its build id is {other}, the dump's is {build_id}"
-                yield Problem(what, str(candidate))
-        if not found:
-            yield Problem(f"has no debug info for the kernel with build id {build_id}", str(path))
+def _refusals(path: Path, build_id: str) -> Iterator[Problem]:
+    """Say of what the user named why it was not used for the kernel."""
+    for candidate in _candidates(path):
+        other = build_id_of(candidate)
+        if other and other != build_id:
+            what = (
+                f"debug info of another kernel: its build id is {other}, the dump's is {build_id}"
+            )
+            yield Problem(what, str(candidate))
+        elif not other:
+            yield Problem("is not a kernel image with debug info", str(candidate))
 
 
 def _candidates(path: Path) -> Iterator[Path]:
-    if path.is_file():
+    if path.is_dir():
+        folders = (path, path / "boot", path / "usr/lib/debug/boot")
+        yield from chain.from_iterable(sorted(folder.glob("vmlinux*")) for folder in folders)
+    elif not _is_module(path):
         yield path
-        return
-    folders = (path, path / "boot", path / "usr/lib/debug/boot")
-    yield from chain.from_iterable(folder.glob("vmlinux*") for folder in folders)
-
-
-def build_id_of(path: Path) -> str:
-    """Return the GNU build id of an ELF file in hex, ``""`` when it has none or is no such file."""
-    try:
-        with path.open("rb") as file:
-            return next(_build_ids(file), "")
-    except (OSError, struct.error):
-        return ""
-
-
-def _build_ids(file: BinaryIO) -> Iterator[str]:
-    """Iterate over the build ids in the note sections of a 64-bit little-endian ELF file."""
-    head = file.read(64)
-    if head[:6] != b"\x7fELF\x02\x01":
-        return
-    (offset,) = struct.unpack_from("<Q", head, 40)
-    size, count = struct.unpack_from("<HH", head, 58)
-    file.seek(offset)
-    table = file.read(size * count)
-    for i in range(count):
-        _, kind, _, _, place, length = struct.unpack_from("<IIQQQQ", table, i * size)
-        if kind == _SHT_NOTE and length < 1 << 16:
-            file.seek(place)
-            for name, note, text in notes_of(file.read(length)):
-                if name == b"GNU" and note == _NT_GNU_BUILD_ID:
-                    yield text.hex()

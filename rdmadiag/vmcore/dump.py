@@ -17,7 +17,7 @@ from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf_store import BtfStore
 from rdmadiag.vmcore.completeness import check_tasks
 from rdmadiag.vmcore.corefile import CoreFile, read_core_file
-from rdmadiag.vmcore.debuginfo import load_debug_info
+from rdmadiag.vmcore.debuginfo import DebugInfo
 from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
@@ -49,15 +49,15 @@ class Dump:
         self.prog = prog
         self.info = VmcoreInfo(core.vmcoreinfo.decode("ascii", "backslashreplace"))
         self.problems: list[Problem] = list(core.problems)
-        found, problems = load_debug_info(prog, debuginfo, self.info.get("BUILD-ID"))
-        self.problems += problems
+        debug = DebugInfo(prog, debuginfo)
+        found = debug.load_kernel(self.info.get("BUILD-ID"))
         self.symbols = SymbolTable(self._kallsyms())
         self._store = BtfStore(prog, self.symbols, self.problems)
         Finders(prog, self._store, self.symbols).register()
         self.types = "dwarf" if found else "btf" if self._store.vmlinux else "none"
-        self.modules = self._modules()
-        self.symbols.modules = self.modules
-        self.problems += [*self.modules.problems, *check_tasks(prog)]
+        self.modules = self.symbols.modules = self._modules()
+        self._mark_types(debug.load_modules(search=found) if self.modules.complete else set())
+        self.problems += [*debug.problems, *self.modules.problems, *check_tasks(prog)]
 
     def _kallsyms(self) -> Kallsyms | None:
         tables = tables_of_vmcoreinfo(self.info)
@@ -72,12 +72,19 @@ class Dump:
 
     def _modules(self) -> ModuleList:
         try:
-            modules = ModuleList(self.prog["modules"])
+            return ModuleList(self.prog["modules"])
         except LookupError:
             return ModuleList(None)
-        for module in modules:
+
+    def _mark_types(self, with_dwarf: set[str]) -> None:
+        """Note of each module whether its types are known, and say which are not."""
+        for module in self.modules:
             module.has_btf = module.name in self._store.modules
-        return modules
+            module.has_dwarf = module.name in with_dwarf
+        missing = [module.name for module in self.modules if not module.has_types]
+        if missing and self.types != "none":
+            what = "these modules carry no types (no BTF, and no debug info was found)"
+            self.problems.append(Problem(what, ", ".join(sorted(missing))))
 
     @property
     def path(self) -> Path:

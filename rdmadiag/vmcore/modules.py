@@ -30,7 +30,8 @@ class Module:
 
     :ivar object: ``struct module *``
     :ivar ranges: Address ranges of its text and data, ``(start, end)``.
-    :ivar has_btf: Whether its types are known; set by whoever reads the BTF.
+    :ivar has_btf: Whether it carries BTF; *has_dwarf*: whether there is debug info for it. Both are set by
+        whoever looks for types.
     """
 
     def __init__(self, obj: Object) -> None:
@@ -38,9 +39,15 @@ class Module:
         self.name = obj.name.string_().decode("ascii", "backslashreplace")
         self.ranges = list(_ranges(obj))
         self.has_btf = False
+        self.has_dwarf = False
 
     def __repr__(self) -> str:
         return f"Module({self.name!r}, {self.address:#x}, size={self.size})"
+
+    @property
+    def has_types(self) -> bool:
+        """Whether its own types are known."""
+        return self.has_btf or self.has_dwarf
 
     @property
     def address(self) -> int:
