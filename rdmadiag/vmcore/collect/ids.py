@@ -1,0 +1,148 @@
+"""
+All RDMA CM identifiers that can be reached, and whose they are.
+
+An identifier is on the list of its device until its last owner has destroyed it. A destroyer that waits for
+the last reference has taken it off the list already, so the users' own pointers are followed too; those may
+dangle, and such an identifier counts only while it has a reference.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from drgn import Object, cast
+
+from rdmadiag.facts.model import Fields
+from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.helpers.addresses import ip_address
+from rdmadiag.vmcore.helpers.damage import object_damage
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.helpers.nvme_rdma import (
+    for_each_nvme_rdma_ctrl,
+    nvme_ctrl_name,
+    nvme_rdma_ctrl_for_each_queue,
+    nvme_rdma_queue_index,
+)
+from rdmadiag.vmcore.helpers.rdma_cm import (
+    cma_device_for_each_id,
+    for_each_cma_device,
+    rdma_id_private,
+    rdma_id_refcount,
+)
+
+__all__ = ("IdTable", "RdmaId", "id_table")
+
+
+class RdmaId(NamedTuple):
+    """
+    An identifier.
+
+    :ivar object: ``struct rdma_id_private *``
+    :ivar listed: Whether it is on the list of its device.
+    """
+
+    object: Object
+    address: int
+    listed: bool
+
+
+class IdTable:
+    """
+    Identifiers by address of their ``struct rdma_id_private``.
+
+    :ivar problems: Why some may be missing.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.problems: list[str] = []
+        self._ids: dict[int, RdmaId] = {}
+        self._view = view
+        self._guard("the devices of the RDMA CM", self._read_devices)
+        self._guard("the NVMe controllers", self._read_queues)
+
+    def __iter__(self) -> Iterator[RdmaId]:
+        return iter(self._ids.values())
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def at(self, address: int) -> RdmaId | None:
+        """Return the identifier at an address."""
+        return self._ids.get(address)
+
+    def live(self, cm_id: Object) -> RdmaId | None:
+        """
+        Return the identifier that a pointer leads to, ``None`` when the pointer dangles.
+
+        :param cm_id: ``struct rdma_cm_id *``
+        """
+        if not cm_id:
+            return None
+        id_priv = rdma_id_private(cm_id)
+        address = int(id_priv.value_())
+        known = self._ids.get(address)
+        if known is None and not object_damage(id_priv) and rdma_id_refcount(id_priv):
+            known = self._ids[address] = RdmaId(id_priv, address, listed=False)
+        return known
+
+    def _guard(self, what: str, read: object) -> None:
+        try:
+            read()  # type: ignore[operator]
+        except READ_ERRORS as error:
+            self.problems.append(f"{what}: {why(error)}")
+
+    def _read_devices(self) -> None:
+        for cma_dev in for_each_cma_device(self._view.prog):
+            self._guard("a device of the RDMA CM", lambda dev=cma_dev: self._read_device(dev))
+
+    def _read_device(self, cma_dev: Object) -> None:
+        for id_priv in cma_device_for_each_id(cma_dev):
+            address = int(id_priv.value_())
+            self._ids[address] = RdmaId(id_priv, address, listed=True)
+
+    def _read_queues(self) -> None:
+        if not self._view.dump.modules.named("nvme_rdma"):
+            return
+        try:
+            controllers = list(for_each_nvme_rdma_ctrl(self._view.prog))
+        except LookupError:
+            return  # a module without types: its identifiers on the device lists are found all the same
+        for ctrl in controllers:
+            for queue in nvme_rdma_ctrl_for_each_queue(ctrl):
+                self._guard("a queue", lambda queue=queue: self.live(queue.cm_id.read_()))
+
+
+def id_table(view: View) -> IdTable:
+    """Return the identifiers of a dump."""
+    return view.once("ids", lambda: IdTable(view))
+
+
+def owner_of(view: View, rdma_id: RdmaId) -> Fields:
+    """
+    Return whose an identifier is: the module of its event handler, and what that module uses it for.
+
+    ``controller`` and ``queue`` (NVMe), ``connection`` (RDS) where the module's types are in the dump.
+    """
+    handler = int(rdma_id.object.id.event_handler.value_())
+    ulp = view.module_name(handler)
+    owner: Fields = {"ulp": ulp, "handler": view.function_name(handler)}
+    reader = {"nvme_rdma": _nvme_owner, "rds_rdma": _rds_owner}.get(ulp)
+    if reader:
+        # A module without types only has its name.
+        with suppress(*READ_ERRORS):
+            owner |= reader(rdma_id.object.id.context.read_())
+    return owner
+
+
+def _nvme_owner(context: Object) -> Fields:
+    queue = cast("struct nvme_rdma_queue *", context)
+    return {
+        "controller": nvme_ctrl_name(queue.ctrl.ctrl),
+        "queue": nvme_rdma_queue_index(queue),
+    }
+
+
+def _rds_owner(context: Object) -> Fields:
+    conn = cast("struct rds_connection *", context)
+    ends = ip_address(conn.c_laddr), ip_address(conn.c_faddr), int(conn.c_tos.value_())
+    return {"connection": "<{},{},{}>".format(*ends)}

@@ -1,0 +1,193 @@
+"""RDS connections over InfiniBand."""
+
+from collections.abc import Iterator
+
+from drgn import Object
+
+from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.rds_works import add_works
+from rdmadiag.vmcore.collect.rows import Row, hex_or_none
+from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.helpers.addresses import ip_address
+from rdmadiag.vmcore.helpers.damage import object_damage
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.helpers.ib_device import ib_cq_number, ib_device_name, ib_qp_state
+from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_private, rdma_id_state
+from rdmadiag.vmcore.helpers.rds import (
+    path_drop_reason,
+    path_flag_names,
+    path_for_each_message,
+    path_state,
+    rds_conn_for_each_path,
+    rds_conn_hash_chain,
+    rds_conn_hash_heads,
+    rds_conn_transport,
+    rds_message_bytes,
+)
+from rdmadiag.vmcore.helpers.rds_ib import (
+    path_ib_connection,
+    rds_ib_cq_error,
+    rds_ib_fastreg,
+    rds_ib_recv_cq,
+    rds_ib_send_cq,
+    rds_ib_work_ring,
+)
+
+KINDS = ("rds.ib_connection",)
+_KIND = KINDS[0]
+
+
+def collect(view: View) -> Collected:
+    """Return an ``rds.ib_connection`` fact for each path of each connection."""
+    if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash"):
+        return Collected(coverage=[coverage])
+    facts: list[Fact] = []
+    problems: list[str] = []
+    for conn in _connections(view, problems):
+        try:
+            facts += _paths(view, conn)
+        except READ_ERRORS as error:
+            problems.append(f"the connection at {conn.value_():#x} cannot be read: {why(error)}")
+    return Collected(facts=facts, coverage=[view.covered(_KIND, len(facts), problems)])
+
+
+def _connections(view: View, problems: list[str]) -> Iterator[Object]:
+    for head in rds_conn_hash_heads(view.prog):
+        try:
+            yield from rds_conn_hash_chain(head)
+        except READ_ERRORS as error:
+            problems.append(f"a chain of the connection hash is broken: {why(error)}")
+
+
+def _paths(view: View, conn: Object) -> Iterator[Fact]:
+    if damage := object_damage(conn):
+        raise ValueError(damage)
+    if rds_conn_transport(conn) != "infiniband":
+        return
+    for cp in rds_conn_for_each_path(conn):
+        yield _fact(view, conn, cp)
+
+
+def _fact(view: View, conn: Object, cp: Object) -> Fact:
+    row = Row()
+    row.fields["conn"] = hex(conn.value_())
+    row.fields["path"] = hex(cp.value_())
+    row.read("laddr", lambda: ip_address(conn.c_laddr))
+    row.read("faddr", lambda: ip_address(conn.c_faddr))
+    row.read("tos", lambda: int(conn.c_tos.value_()))
+    row.read("state", lambda: path_state(cp))
+    row.read("drop_reason", lambda: path_drop_reason(cp))
+    row.read("flags", lambda: path_flag_names(cp))
+    _add_queue(cp, row)
+    add_works(view, cp, row)
+    ic = row.value("transport data", lambda: path_ib_connection(cp))
+    address = int(ic.value_()) if ic is not None else 0
+    row.fields["address"] = hex_or_none(address)
+    _add_ib(ic if address else None, row)
+    row.fields["problems"] = row.problems
+    return view.fact(_KIND, row.fields, "struct rds_ib_connection", address, _text(row.fields))
+
+
+def _text(fields: Fields) -> str:
+    ring = fields.get("recv_ring") or {}
+    return (
+        f"RDS <{fields['laddr']},{fields['faddr']},{fields['tos']}> {fields['state']}, receive ring "
+        f"{ring.get('in_flight')} of {ring.get('nr')} in flight, {fields['signaled_sends']} signaled sends"
+    )
+
+
+def _add_queue(cp: Object, row: Row) -> None:
+    """Add the number and bytes of the messages that are not acknowledged, as far as they can be walked."""
+    count = size = 0
+    try:
+        for message in path_for_each_message(cp):
+            count += 1
+            size += rds_message_bytes(message)
+    except READ_ERRORS as error:
+        row.problems.append(f"queued_messages: {why(error)}")
+    row.fields |= {"queued_messages": count, "queued_bytes": size}
+
+
+_IB_FIELDS = (
+    "recv_ring",
+    "send_ring",
+    "signaled_sends",
+    "fastreg_in_use",
+    "fastreg_wrs",
+    "fastreg_full",
+    "cq_error_flag",
+    "qp_num",
+    "qp_state",
+    "send_cq",
+    "recv_cq",
+    "send_cqn",
+    "recv_cqn",
+    "device",
+    "cm_state",
+    "cm_id",
+    "active_side",
+)
+
+
+def _add_ib(ic: Object | None, row: Row) -> None:
+    """
+    Add what is in the InfiniBand part of a connection.
+
+    :param ic: ``struct rds_ib_connection *``
+    """
+    row.fields |= dict.fromkeys(_IB_FIELDS) | {"corrupt": False}
+    if ic is None:
+        row.problems.append("there is no transport data")
+        return
+    for name in ("recv_ring", "send_ring"):
+        _add_ring(ic, name, row)
+    row.read("signaled_sends", lambda: int(ic.i_signaled_sends.counter.value_()))
+    if fastreg := row.value("fastreg_wrs", lambda: rds_ib_fastreg(ic)):
+        names = ("fastreg_wrs", "fastreg_in_use", "fastreg_full")
+        row.fields |= dict(zip(names, fastreg, strict=True))
+    row.read("cq_error_flag", lambda: rds_ib_cq_error(ic))
+    row.read("active_side", lambda: bool(ic.i_active_side.value_()))
+    _add_cq(row, "send", row.value("send_cq", lambda: rds_ib_send_cq(ic)))
+    _add_cq(row, "recv", row.value("recv_cq", lambda: rds_ib_recv_cq(ic)))
+    _add_cm_id(ic, row)
+
+
+def _add_ring(ic: Object, name: str, row: Row) -> None:
+    ring = row.value(name, lambda: rds_ib_work_ring(ic.member_("i_" + name)))
+    if ring is None:
+        return
+    row.fields[name] = ring._asdict()
+    if ring.corrupt:
+        row.fields["corrupt"] = True
+        row.problems.append(f"{name}: its counters cannot be those of a ring")
+
+
+def _add_cq(row: Row, side: str, cq: Object | None) -> None:
+    """
+    Add a completion queue and its number, where the driver is one that has numbers.
+
+    :param cq: ``struct ib_cq *``
+    """
+    if cq is None or not cq:
+        return
+    row.fields[f"{side}_cq"] = hex(cq.value_())
+    try:
+        row.fields[f"{side}_cqn"] = ib_cq_number(cq)
+    except LookupError:
+        pass  # soft RoCE has no numbers
+    except READ_ERRORS as error:
+        row.problems.append(f"{side}_cqn: {why(error)}")
+
+
+def _add_cm_id(ic: Object, row: Row) -> None:
+    cm_id = row.value("cm_id", ic.i_cm_id.read_)
+    if ibdev := row.value("device", ic.rds_ibdev.read_):
+        row.read("device", lambda: ib_device_name(ibdev.dev))
+    if not cm_id:
+        return
+    row.fields["cm_id"] = hex(cm_id.value_())
+    row.read("cm_state", lambda: rdma_id_state(rdma_id_private(cm_id)))
+    qp = row.value("qp_num", cm_id.qp.read_)
+    if qp:
+        row.read("qp_num", lambda: int(qp.qp_num.value_()))
+        row.read("qp_state", lambda: ib_qp_state(qp))

@@ -1,0 +1,57 @@
+"""Tasks that sleep where an engineer would look: uninterruptibly, in a work, or in RDMA code."""
+
+from drgn.helpers.linux.sched import task_cpu
+
+from rdmadiag.facts.model import Collected, Fact
+from rdmadiag.vmcore.collect.rows import Row, hex_or_none
+from rdmadiag.vmcore.collect.stacks import subsystem_of
+from rdmadiag.vmcore.collect.tasktable import TaskRow
+from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.collect.waits import waits_on
+
+KINDS = ("task",)
+
+
+def collect(view: View) -> Collected:
+    """Return a ``task`` fact for each task in D state, running a work, or with RDMA code on its stack."""
+    problems = list(view.tasks.problems)
+    facts = [_fact(view, row) for row in view.interesting]
+    return Collected(facts=facts, coverage=[view.covered("task", len(view.tasks), problems)])
+
+
+def _fact(view: View, task: TaskRow) -> Fact:
+    row = Row()
+    stack = view.stacks.of(task.task)
+    seconds, clock = view.wait(task)
+    row.fields |= {
+        "pid": task.pid,
+        "comm": task.comm,
+        "state": task.state,
+        "address": hex(task.address),
+        "wait_seconds": seconds,
+        "wait_clock": clock,
+        "frames": stack.frames,
+        "functions": stack.functions,
+        "modules": stack.modules,
+    }
+    row.read("cpu", lambda: task_cpu(task.task))
+    row.read("waits_on", lambda: waits_on(view, task))
+    module = _work(view, task, row)
+    row.fields["subsystem"] = subsystem_of(stack.rdma_module or module)
+    text = f"{task.comm} (pid {task.pid}, {task.state})"
+    if stack.functions:
+        text += " in " + " <- ".join(stack.functions[:8])
+    return view.fact("task", row.fields, "struct task_struct", task.address, text)
+
+
+def _work(view: View, task: TaskRow, row: Row) -> str:
+    """Add the work that a worker runs; return the RDMA module of its function."""
+    worker = view.works.by_task.get(task.address)
+    row.fields |= {
+        "work_function": view.function_name(worker.function) if worker else None,
+        "work": hex_or_none(worker.work) if worker else None,
+        "workqueue": worker.queue.name if worker and worker.queue else None,
+    }
+    if not worker or not view.stacks.is_rdma_text(worker.function):
+        return ""
+    return view.module_name(worker.function)

@@ -1,0 +1,175 @@
+"""What the collectors share: an opened dump, and what is read of it once, on first use."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal, TypeVar, cast
+
+from drgn import Object, Program
+
+from rdmadiag.facts.model import Coverage, Fact, Fields, Moment, Where
+from rdmadiag.vmcore.collect.stacks import Stacks
+from rdmadiag.vmcore.collect.tasktable import TaskRow, TaskTable
+from rdmadiag.vmcore.collect.worktable import WorkTable
+from rdmadiag.vmcore.dump import Dump
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.sched import (
+    scheduler_clock,
+    task_last_arrival,
+    task_sleeps_with_timeout,
+)
+from rdmadiag.vmcore.helpers.timekeeping import jiffies_to_seconds, real_seconds, uptime_seconds
+
+__all__ = ("View", "Wait")
+
+Status = Literal["complete", "absent", "partial", "failed"]
+T = TypeVar("T")
+Wait = tuple[float | None, str]
+"""How many seconds, and by which clock."""
+
+
+class View:
+    """
+    An opened dump as the collectors see it.
+
+    :ivar input: The dump's name in facts.
+    :ivar marks: Marks to look up, see :mod:`rdmadiag.vmcore.collect.marks`.
+    """
+
+    def __init__(self, dump: Dump, name: str, marks: Sequence[str] = ()) -> None:
+        self.dump = dump
+        self.marks = marks
+        self.input = name
+        # A machine without a name calls itself "(none)".
+        self.host = dump.nodename.partition(".")[0].lower().replace("(none)", "")
+        self._made: dict[str, object] = {}
+
+    @property
+    def prog(self) -> Program:
+        """The program that drgn opened."""
+        return self.dump.prog
+
+    @cached_property
+    def time(self) -> Moment:
+        """The moment of the dump."""
+        return Moment(
+            wall=_clock(real_seconds, self.prog), uptime=_clock(uptime_seconds, self.prog)
+        )
+
+    @cached_property
+    def tasks(self) -> TaskTable:
+        """All tasks."""
+        return TaskTable(self.prog)
+
+    @cached_property
+    def stacks(self) -> Stacks:
+        """Stacks of tasks."""
+        return Stacks(self.dump)
+
+    @cached_property
+    def works(self) -> WorkTable:
+        """Works and workers."""
+        return WorkTable(self.prog, self.stacks.is_rdma_text)
+
+    @cached_property
+    def scheduler_clock(self) -> float | None:
+        """The scheduler's clock in nanoseconds."""
+        return _clock(scheduler_clock, self.prog)
+
+    @cached_property
+    def interesting(self) -> list[TaskRow]:
+        """Tasks in D state, workers that run a work, and tasks with RDMA code on their stacks."""
+        return [
+            row
+            for row in self.tasks
+            if row.state == "D"
+            or row.address in self.works.by_task
+            or (row.state not in "XZ" and self.stacks.may_be_rdma(row.task))
+        ]
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what *make* makes, the same object whenever it is asked for by this name."""
+        if name not in self._made:
+            self._made[name] = make()
+        return cast(T, self._made[name])
+
+    def function_name(self, address: int) -> str:
+        """Return a function's name, or its address where there is no symbol."""
+        found = self.dump.symbolize(address)
+        return found[0] if found else hex(address)
+
+    def module_name(self, address: int) -> str:
+        """Return the name of the module that an address is in, ``""`` for the kernel proper."""
+        module = self.dump.modules.containing(address)
+        return module.name if module else ""
+
+    def wait(self, row: TaskRow) -> Wait:
+        """
+        Return how long a task has been waiting, and the clock that tells.
+
+        A worker that sleeps with a timeout wakes and sleeps again, so the scheduler knows only of the last
+        round; the worker knows when it was last idle, which was before the work began.
+        """
+        worker = self.works.by_task.get(row.address)
+        try:
+            if worker and task_sleeps_with_timeout(row.task):
+                return round(
+                    jiffies_to_seconds(self.prog, worker.last_active), 3
+                ), "worker.last_active"
+            return self._since_arrival(row.task), "sched_info.last_arrival"
+        except READ_ERRORS:
+            return None, ""
+
+    def _since_arrival(self, task: Object) -> float | None:
+        if self.scheduler_clock is None:
+            return None
+        return round(max(self.scheduler_clock - task_last_arrival(task), 0) / 1e9, 3)
+
+    def fact(
+        self, kind: str, fields: Fields, type_: str, address: int, text: str, member: str = ""
+    ) -> Fact:
+        """Return a fact that was read from an object."""
+        where = Where(self.input, type=type_, address=address, member=member or None)
+        return Fact(kind, fields, where, self.host, self.time, text)
+
+    def coverage(self, kind: str, status: Status, reason: str = "") -> Coverage:
+        """Return how far a kind of fact was looked for."""
+        return Coverage(kind, self.input, status, reason, self.host)
+
+    def covered(self, kind: str, read: int, problems: list[str]) -> Coverage:
+        """Return the coverage of a kind of which *read* objects were read, with what went wrong."""
+        if not problems:
+            return self.coverage(kind, "complete")
+        reason = "; ".join(dict.fromkeys(problems[:5]))
+        return self.coverage(kind, "partial" if read else "failed", reason)
+
+    def not_here(self, kind: str, module: str, variable: str, type_: str = "") -> Coverage | None:
+        """
+        Return why a module's facts cannot be had, ``None`` when they can.
+
+        A missing module is one that is neither in the module list, which was read to its end, nor built in.
+
+        :param variable: A variable of the module, and *type_* a type of it, without which nothing can be read.
+        """
+        try:
+            self.prog[variable]
+            if type_:
+                self.prog.type(type_)
+        except LookupError as error:
+            return self._missing(kind, module, str(error))
+        return None
+
+    def _missing(self, kind: str, module: str, error: str) -> Coverage:
+        modules = self.dump.modules
+        if loaded := modules.named(module):
+            without = "" if loaded.has_btf else " and has no types (BTF) in the dump"
+            return self.coverage(kind, "failed", f"module {module} is loaded{without}: {error}")
+        if not modules.complete:
+            return self.coverage(kind, "failed", f"{error}, and the module list is not complete")
+        return self.coverage(kind, "absent", f"module {module} is not loaded")
+
+
+def _clock(read: Callable[[Program], float], prog: Program) -> float | None:
+    try:
+        return float(read(prog))
+    except READ_ERRORS:
+        return None

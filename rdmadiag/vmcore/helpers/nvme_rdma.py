@@ -1,0 +1,105 @@
+"""
+NVMe over RDMA host
+-------------------
+
+Controllers and queues of ``drivers/nvme/host/rdma.c``.
+"""
+
+from collections.abc import Iterator
+
+from drgn import Object, Program
+
+from rdmadiag.vmcore.helpers.enums import enum_names, enum_value_name, flag_names
+from rdmadiag.vmcore.walk import list_entries
+
+__all__ = (
+    "for_each_nvme_rdma_ctrl",
+    "nvme_ctrl_name",
+    "nvme_ctrl_refcount",
+    "nvme_ctrl_state",
+    "nvme_rdma_ctrl_for_each_queue",
+    "nvme_rdma_queue_flag_names",
+    "nvme_rdma_queue_index",
+)
+
+_MAX_QUEUES = 65536  # queue identifiers have 16 bits
+
+
+def for_each_nvme_rdma_ctrl(prog: Program) -> Iterator[Object]:
+    """
+    Iterate over the controllers that have been set up; one that is still being created is not among them.
+
+    :return: Iterator of ``struct nvme_rdma_ctrl *`` objects.
+    """
+    head = prog["nvme_rdma_ctrl_list"]
+    return list_entries("struct nvme_rdma_ctrl", head, "list")
+
+
+def nvme_ctrl_name(ctrl: Object) -> str:
+    """
+    Return a controller's name: ``nvme3``.
+
+    :param ctrl: ``struct nvme_ctrl``
+    """
+    return f"nvme{int(ctrl.instance.value_())}"
+
+
+def nvme_ctrl_state(ctrl: Object) -> str:
+    """
+    Return a controller's state without ``NVME_CTRL_``.
+
+    :param ctrl: ``struct nvme_ctrl``
+    """
+    return enum_value_name(ctrl.state, "NVME_CTRL_")
+
+
+def nvme_ctrl_refcount(ctrl: Object) -> int:
+    """
+    Return the reference count of a controller's device.
+
+    :param ctrl: ``struct nvme_ctrl``
+    """
+    kref = ctrl.device.kobj.kref
+    # refcount_t since v4.11, atomic_t before.
+    try:
+        return int(kref.refcount.refs.counter.value_())
+    except AttributeError:
+        return int(kref.refcount.counter.value_())
+
+
+def nvme_rdma_ctrl_for_each_queue(ctrl: Object) -> Iterator[Object]:
+    """
+    Iterate over a controller's queues, the admin queue first.
+
+    :param ctrl: ``struct nvme_rdma_ctrl *``
+    :return: Iterator of ``struct nvme_rdma_queue *`` objects.
+    :raises ValueError: if the number of queues cannot be.
+    """
+    queues = ctrl.queues.read_()
+    count = int(ctrl.ctrl.queue_count.value_())
+    if count > _MAX_QUEUES:
+        raise ValueError(f"a controller with {count} queues")
+    for index in range(count if queues else 0):
+        yield queues + index
+
+
+def nvme_rdma_queue_index(queue: Object) -> int:
+    """
+    Return a queue's index; 0 is the admin queue.
+
+    :param queue: ``struct nvme_rdma_queue *``
+    """
+    return int((queue - queue.ctrl.queues).value_())
+
+
+def nvme_rdma_queue_flag_names(queue: Object) -> list[str]:
+    """
+    Return the names of a queue's flags.
+
+    :param queue: ``struct nvme_rdma_queue *``
+    """
+    names = enum_names(queue.prog_, "NVME_RDMA_Q_LIVE")
+    # In the first kernels (v4.8) the enum holds masks, not bit numbers: its smallest is 1.
+    if 0 not in names:
+        names = {value.bit_length() - 1: name for value, name in names.items()}
+    return flag_names(int(queue.flags.value_()), names)

@@ -1,0 +1,69 @@
+"""
+Time
+----
+
+The clocks of a dump. ``HZ`` is a macro, so it is worked out from what the kernel keeps.
+"""
+
+from drgn import Object, Program
+
+__all__ = (
+    "jiffies",
+    "jiffies_to_seconds",
+    "real_seconds",
+    "seconds_until",
+    "tick_rate",
+    "uptime_seconds",
+)
+
+_NSEC_PER_SEC = 1_000_000_000
+
+
+def jiffies(prog: Program) -> int:
+    """Return ``jiffies_64``."""
+    return int(prog["jiffies_64"].value_())
+
+
+def tick_rate(prog: Program) -> int:
+    """
+    Return ``HZ``.
+
+    :raises LookupError: if the dump has no ``tick_nsec``.
+    :raises ValueError: if it makes no sense.
+    """
+    tick_nsec = int(prog["tick_nsec"].value_())
+    if not _NSEC_PER_SEC // 2000 <= tick_nsec <= _NSEC_PER_SEC // 10:
+        raise ValueError(f"tick_nsec is {tick_nsec}")
+    return round(_NSEC_PER_SEC / tick_nsec)
+
+
+def uptime_seconds(prog: Program) -> float:
+    """Return the seconds since boot by ``jiffies_64``, which starts five minutes before it wraps in 32 bits."""
+    hz = tick_rate(prog)
+    return (jiffies(prog) - ((-300 * hz) & 0xFFFFFFFF)) / hz
+
+
+def real_seconds(prog: Program) -> float:
+    """
+    Return the wall clock at the moment of the dump, in seconds since the epoch.
+
+    :raises LookupError: if the dump has no ``shadow_timekeeper``.
+    """
+    keeper = prog["shadow_timekeeper"]
+    return float(keeper.xtime_sec.value_())
+
+
+def jiffies_to_seconds(prog: Program, value: int) -> float:
+    """Return how long ago *value* of ``jiffies`` was, in seconds; negative in the future."""
+    return (jiffies(prog) - value) / tick_rate(prog)
+
+
+def seconds_until(timer: Object) -> float | None:
+    """
+    Return the seconds until a timer fires (negative: overdue), ``None`` when it is not queued.
+
+    :param timer: ``struct timer_list``
+    """
+    if not timer.entry.pprev.value_():
+        return None
+    return -jiffies_to_seconds(timer.prog_, int(timer.expires.value_()))

@@ -1,0 +1,61 @@
+"""
+Wait queues and completions
+---------------------------
+
+Who sleeps on a wait queue, a simple wait queue or a completion.
+"""
+
+from collections.abc import Iterator
+
+from drgn import Object, cast
+
+from rdmadiag.vmcore.walk import list_entries
+
+__all__ = ("completion_for_each_task", "swait_for_each_task", "waitqueue_for_each_task")
+
+
+def waitqueue_for_each_task(head: Object) -> Iterator[Object]:
+    """
+    Iterate over the tasks that sleep on a wait queue.
+
+    An entry with a wake function of its own (epoll, bit waits) may hold something other than a task.
+
+    :param head: ``wait_queue_head_t``
+    :return: Iterator of ``struct task_struct *`` objects.
+    """
+    prog = head.prog_
+    # Since Linux kernel commit 2055da97389a ("sched/wait: Disambiguate wq_entry->task_list and
+    # wq_head->task_list naming") (in v4.13), the members are head and entry; since ac6424b981bc
+    # ("sched/wait: Rename wait_queue_t => wait_queue_entry_t") of the same series the type is named so.
+    try:
+        entries, type_, member = head.head, prog.type("struct wait_queue_entry"), "entry"
+    except AttributeError:
+        entries, type_, member = head.task_list, prog.type("struct __wait_queue"), "task_list"
+    task_type = prog.type("struct task_struct *")
+    for entry in list_entries(type_, entries, member):
+        yield cast(task_type, entry.private.read_())
+
+
+def swait_for_each_task(head: Object) -> Iterator[Object]:
+    """
+    Iterate over the tasks that sleep on a simple wait queue.
+
+    :param head: ``struct swait_queue_head``
+    :return: Iterator of ``struct task_struct *`` objects.
+    """
+    for entry in list_entries("struct swait_queue", head.task_list, "task_list"):
+        yield entry.task.read_()
+
+
+def completion_for_each_task(completion: Object) -> Iterator[Object]:
+    """
+    Iterate over the tasks that wait for a completion.
+
+    :param completion: ``struct completion``
+    :return: Iterator of ``struct task_struct *`` objects.
+    """
+    # Since Linux kernel commit a5c6234e1028 ("completion: Use simple wait queues") (in v5.7), the wait
+    # queue is a simple one.
+    if completion.wait.type_.type_name() == "struct swait_queue_head":
+        return swait_for_each_task(completion.wait)
+    return waitqueue_for_each_task(completion.wait)
