@@ -1,0 +1,83 @@
+"""The tool under test on a guest that runs: through QEMU's monitor, and inside on /proc/kcore."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .paths import say
+
+if TYPE_CHECKING:
+    from .guest import Guest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+IN_GUEST = """
+modprobe -a 9pnet_virtio 9p 2>/dev/null
+mountpoint -q /host || mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,ro host /host || exit 3
+for d in proc sys dev; do mountpoint -q /host/$d || mount --rbind /$d /host/$d; done
+mountpoint -q /host/tmp || mount -t tmpfs tmp /host/tmp
+cd /; HOME=/tmp PYTHONDONTWRITEBYTECODE=1 chroot /host sh -c "cd {repository} && exec {python} -m rdmadiag diagnose --format json /proc/kcore >/tmp/report.json 2>/tmp/errors"
+echo "exit status $?"; cat /host/tmp/report.json; echo; echo ERRORS; tail -5 /host/tmp/errors
+"""
+
+
+def _ids(report: dict[str, Any]) -> Counter[tuple[str, str]]:
+    return Counter((f["id"], f["verdict"]) for f in report["findings"] if f["severity"] != "info")
+
+
+def _parse(text: str) -> dict[str, Any] | None:
+    start = text.find("{")
+    try:
+        return json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else None
+    except ValueError:
+        return None
+
+
+def _diagnose(source: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "rdmadiag", "diagnose", "--format", "json", source],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    return done.stdout or done.stderr
+
+
+def compare(guest: Guest, folder: Path) -> list[str]:
+    """Differences between the findings on the dump and on the running guest, both ways in.
+
+    Results also go to ``live.json`` in the dump's folder.
+    """
+    wanted = _parse(_diagnose(str(folder / "vmcore")))
+    ways = {
+        "qmp": _diagnose(f"qmp:{guest.second_qmp_path}"),
+        "kcore": guest.try_sh(IN_GUEST.format(repository=REPOSITORY, python=sys.executable), 400)[
+            1
+        ],
+    }
+    results: dict[str, Any] = {}
+    bad = []
+    for way, text in ways.items():
+        got = _parse(text)
+        if wanted is None or got is None or "findings" not in got:
+            results[way] = f"no report: {text.strip()[-300:]}"
+        elif _ids(got) != _ids(wanted):
+            results[way] = f"differs: {dict(_str(_ids(got)))} instead of {dict(_str(_ids(wanted)))}"
+        else:
+            results[way] = f"same findings: {dict(_str(_ids(got)))}"
+            say(f"  live {way}: {results[way]}")
+            continue
+        bad.append(f"{folder.name} {way}: {results[way]}")
+        say(f"  live {bad[-1]}")
+    (folder / "live.json").write_text(json.dumps(results, indent=1) + "\n")
+    return bad
+
+
+def _str(ids: Counter[tuple[str, str]]) -> dict[str, int]:
+    return {"/".join(k): n for k, n in sorted(ids.items())}
