@@ -85,11 +85,15 @@ KINDS: dict[str, dict[str, str]] = {
         "device": "ib_device name",
         "cm_state": "rdma_cm state without RDMA_CM_",
         "cm_id": "struct rdma_cm_id *",
+        "disconnected_min_seconds": "the CM has been done with the disconnected connection for at least this long: "
+        "a lower bound where shutdown_wait_seconds is an upper one; null",
         "active_side": "bool",
         "shutdown_task": "pid of the worker that runs this connection's shutdown, null when none",
         "shutdown_function": "innermost RDS function that it sleeps in",
         "shutdown_wait_seconds": "how long it has been in it, see task.wait_seconds",
         "shutdown_wait_clock": "see task.wait_clock",
+        "shutdown_checked": "bool: the local variables of the worker's stack say that it is this connection; null "
+        "without debug info",
         "shutdown_pending": "bool: shutdown work queued but not running",
         "shutdown_waiting": "bool: the shutdown waits as a delayed work (newest UEK), not in a worker",
         "connect_pending": "bool",
@@ -136,6 +140,7 @@ KINDS: dict[str, dict[str, str]] = {
         "the dump; null",
         "destroy_task": "pid of the task in destroy_cm_id or iw_cm_disconnect for it; null",
         "destroy_wait_seconds": "",
+        "destroy_checked": "bool: the local variables of its stack say that it is this id; null without debug info",
         "setup_task": "pid of the task that waits for this connection to be established; null",
         "setup_wait_seconds": "",
         "waiters": "number of tasks that wait behind the destroy or setup task",

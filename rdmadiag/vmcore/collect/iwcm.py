@@ -5,6 +5,7 @@ from drgn import Object
 from rdmadiag.facts.model import Collected, Fact, Fields
 from rdmadiag.vmcore.collect.driver_limit import connect_remaining
 from rdmadiag.vmcore.collect.ids import RdmaId, id_table, owner_of
+from rdmadiag.vmcore.collect.locals import check_local
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import behind_task, first_task, setup_task
@@ -24,6 +25,7 @@ from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id
 
 KINDS = ("iwcm.cm_id",)
 _KIND = KINDS[0]
+_DESTROY_LOCALS = {"destroy_cm_id": "cm_id", "iw_cm_disconnect": "cm_id"}
 
 
 def collect(view: View) -> Collected:
@@ -76,6 +78,9 @@ def _add_tasks(view: View, rdma_id: RdmaId, iw_priv: Object, row: Row) -> None:
         "destroy_task", lambda: first_task(view, iw_cm_id_for_each_destroyer(iw_priv))
     )
     setter = row.value("setup_task", lambda: setup_task(view, rdma_id.object.id.context.value_()))
+    row.fields["destroy_checked"] = None
+    if destroyer:
+        check_local(view, row, "destroy_checked", destroyer, _DESTROY_LOCALS, iw_priv)
     behind: list[Fields] = []
     for name, task in (("destroy", destroyer), ("setup", setter)):
         row.fields[f"{name}_task"] = task.pid if task else None

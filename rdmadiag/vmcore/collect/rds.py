@@ -11,8 +11,13 @@ from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.damage import object_damage
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.helpers.ib_cm import (
+    ib_cm_id_private,
+    ib_cm_id_state,
+    ib_cm_id_timewait_seconds,
+)
 from rdmadiag.vmcore.helpers.ib_device import ib_cq_number, ib_device_name, ib_qp_state
-from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_private, rdma_id_state
+from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_is_iwarp, rdma_id_private, rdma_id_state
 from rdmadiag.vmcore.helpers.rds import (
     path_drop_reason,
     path_flag_names,
@@ -125,6 +130,7 @@ _IB_FIELDS = (
     "device",
     "cm_state",
     "cm_id",
+    "disconnected_min_seconds",
     "active_side",
 )
 
@@ -186,8 +192,25 @@ def _add_cm_id(ic: Object, row: Row) -> None:
     if not cm_id:
         return
     row.fields["cm_id"] = hex(cm_id.value_())
-    row.read("cm_state", lambda: rdma_id_state(rdma_id_private(cm_id)))
+    id_priv = row.value("cm_id", lambda: rdma_id_private(cm_id))
+    if id_priv is not None:
+        row.read("cm_state", lambda: rdma_id_state(id_priv))
+        row.read("disconnected_min_seconds", lambda: _disconnected(id_priv, row.fields["cm_state"]))
     qp = row.value("qp_num", cm_id.qp.read_)
     if qp:
         row.read("qp_num", lambda: int(qp.qp_num.value_()))
         row.read("qp_state", lambda: ib_qp_state(qp))
+
+
+def _disconnected(id_priv: Object, state: str | None) -> float | None:
+    """
+    Return how long ago an identifier was disconnected, at least; ``None`` when there is no telling.
+
+    Once it is disconnected, it is IDLE for the CM below only after a fixed time.
+
+    :param id_priv: ``struct rdma_id_private *``
+    """
+    if state != "DISCONNECT" or rdma_id_is_iwarp(id_priv) or not id_priv.cm_id.ib:
+        return None
+    cm_id_priv = ib_cm_id_private(id_priv.cm_id.ib)
+    return ib_cm_id_timewait_seconds(cm_id_priv) if ib_cm_id_state(cm_id_priv) == "IDLE" else None

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from drgn import Object
 
+from rdmadiag.vmcore.collect.locals import check_local
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.worktable import Worker
@@ -23,11 +24,13 @@ from rdmadiag.vmcore.helpers.workqueue import (
 __all__ = ("add_works",)
 
 _DOWN_FLAG = "RDS_SHUTDOWN_WORK_QUEUED"
+_SHUTDOWN_LOCALS = {"rds_ib_conn_path_shutdown": "cp", "rds_ib_conn_shutdown": "conn"}
 _FIELDS = (
     "shutdown_task",
     "shutdown_function",
     "shutdown_wait_seconds",
     "shutdown_wait_clock",
+    "shutdown_checked",
     "shutdown_pending",
     "connect_pending",
     "reconnect_timer",
@@ -55,7 +58,7 @@ def add_works(view: View, cp: Object, row: Row) -> None:
         return
     worker = view.works.by_work.get(works.down.address_ or 0)
     if worker and (not works.one or _is_going_down(row)):
-        _add_shutdown(view, worker, row)
+        _add_shutdown(view, cp, worker, row)
     down = row.value("shutdown_pending", lambda: work_pending(works.down) and worker is None)
     connect = row.value("connect_pending", lambda: work_pending(works.connect.work))
     if works.one:
@@ -77,7 +80,7 @@ def _is_going_down(row: Row) -> bool:
     return _DOWN_FLAG in flags or state in {"DISCONNECTING", "ERROR"}
 
 
-def _add_shutdown(view: View, worker: Worker, row: Row) -> None:
+def _add_shutdown(view: View, cp: Object, worker: Worker, row: Row) -> None:
     task = view.tasks.at(worker.task)
     if task is None:
         row.problems.append(f"the task at {worker.task:#x} that runs its shutdown was not found")
@@ -89,6 +92,7 @@ def _add_shutdown(view: View, worker: Worker, row: Row) -> None:
         "shutdown_wait_seconds": seconds,
         "shutdown_wait_clock": clock,
     }
+    check_local(view, row, "shutdown_checked", task, _SHUTDOWN_LOCALS, cp)
 
 
 def _timer_runs(cp: Object, works: _Works) -> bool:
