@@ -15,6 +15,7 @@ from drgn import FaultError, Object, Program, Type, TypeKind, TypeKindSet
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf import Btf, BtfError, Kind
 from rdmadiag.vmcore.btf_types import BtfTypes
+from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.symbols import SymbolTable
 from rdmadiag.vmcore.walk import WalkError, list_entries
 
@@ -57,9 +58,8 @@ class BtfStore:
             btf = Btf(self._prog.read(start.address, stop.address - start.address))
             btf.end_id  # noqa: B018 - scans it: damage shows here
         except (FaultError, BtfError) as error:
-            self._problems.append(
-                Problem(f"the kernel's BTF cannot be read: {error}", "__start_BTF")
-            )
+            what = f"the kernel's BTF cannot be read: {_reason(error)}"
+            self._problems.append(Problem(what, "__start_BTF"))
             return None
         return BtfTypes(self._prog, btf, None, self._complete)
 
@@ -97,7 +97,7 @@ class BtfStore:
             btf = Btf(self._prog.read(parsed.data.value_(), size), base.btf, name)
             yield name, BtfTypes(self._prog, btf, base, self._complete)
         except (FaultError, BtfError) as error:
-            what = f"the BTF of module {name} cannot be read: {error}"
+            what = f"the BTF of module {name} cannot be read: {_reason(error)}"
             self._problems.append(Problem(what, f"{entry.value_():#x}"))
 
     def all(self, name: str | None = None) -> Iterator[BtfTypes]:
@@ -139,3 +139,7 @@ class BtfStore:
                     found = types.type(number)
                     if found.kind in kinds:
                         yield found
+
+
+def _reason(error: FaultError | BtfError) -> str:
+    return fault_text(error) if isinstance(error, FaultError) else str(error)

@@ -7,18 +7,20 @@ its notes. The formats are ELF cores, the kdump-compressed format (makedumpfile'
 that format flattened, as QEMU and ``makedumpfile -F`` write it.
 """
 
+import json
 import os
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.notes import notes_of, pack_note
+from rdmadiag.vmcore.notes import NT_PRSTATUS, notes_of, pack_note
 
-__all__ = ("LIVE", "CoreFile", "KdumpHeader", "read_core_file")
+__all__ = ("LIVE", "CoreFile", "KdumpHeader", "pack_problems", "read_core_file")
 
 LIVE = "/proc/kcore"
 """The running kernel: opened only under this very name."""
@@ -32,6 +34,7 @@ _MAX_NOTES = 64 << 20
 _DESCRIPTOR = 24
 _PN_XNUM = 0xFFFF
 _PT_NOTE, _ET_CORE = 4, 4
+_NOTE = b"RDMADIAG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class KdumpHeader:
     """
     ``struct disk_dump_header`` and ``struct kdump_sub_header``.
 
-    :ivar bitmap_blocks: Blocks of both bitmaps: pages that exist, and pages that are in the file.
+    :ivar bitmap_blocks: Blocks of both bitmaps: pages that exist, and pages that are in the file; in a dump that
+        is part of another (a capsule) of the second alone.
     """
 
     version: int
@@ -65,8 +69,10 @@ class KdumpHeader:
     def second_bitmap(self) -> tuple[int, int]:
         """Place and size of the bitmap of pages that are in the file."""
         start = (1 + self.sub_hdr_size) * self.block_size
-        half = self.bitmap_blocks // 2 * self.block_size
-        return start + half, half
+        size = self.bitmap_blocks * self.block_size
+        if self.max_mapnr > 4 * size:
+            return start, size
+        return start + size // 2, size // 2
 
     @property
     def descriptors(self) -> int:
@@ -93,7 +99,8 @@ class CoreFile:
     @property
     def prstatus(self) -> list[bytes]:
         """``struct elf_prstatus`` of the CPUs that saved their registers, in their order."""
-        return [text for name, kind, text in notes_of(self.notes) if (name, kind) == (b"CORE", 1)]
+        notes = notes_of(self.notes)
+        return [text for name, kind, text in notes if (name, kind) == (b"CORE", NT_PRSTATUS)]
 
     @property
     def vmcoreinfo(self) -> bytes:
@@ -118,9 +125,23 @@ def read_core_file(path: str | Path) -> CoreFile:
             "cut short inside its headers" if isinstance(error, struct.error) else error.strerror
         )
         raise UserError(f"{path}: {reason}") from error
+    core.problems += _packed_problems(core.notes)
     if not core.vmcoreinfo:
         raise UserError(f"{path}: has no VMCOREINFO note, so it is not a dump of a Linux kernel")
     return core
+
+
+def pack_problems(problems: list[Problem]) -> bytes:
+    """Return a note for a dump that is cut out of another: what the other's file had wrong with it."""
+    text = json.dumps([[problem.what, problem.where] for problem in problems])
+    return pack_note(_NOTE, 1, text.encode()) if problems else b""
+
+
+def _packed_problems(notes: bytes) -> Iterator[Problem]:
+    for name, _, text in notes_of(notes):
+        if name == _NOTE:
+            with suppress(ValueError):
+                yield from (Problem(str(what), str(where)) for what, where in json.loads(text))
 
 
 def _refuse_live(path: Path) -> None:

@@ -18,6 +18,7 @@ from rdmadiag.vmcore.btf_store import BtfStore
 from rdmadiag.vmcore.completeness import check_tasks
 from rdmadiag.vmcore.corefile import CoreFile, read_core_file
 from rdmadiag.vmcore.debuginfo import DebugInfo
+from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
@@ -66,9 +67,12 @@ class Dump:
             return None
         try:
             return Kallsyms(self.prog.read, tables)
-        except (FaultError, KallsymsError) as error:
-            self.problems.append(Problem(f"the symbol table cannot be read: {error}", "kallsyms"))
-            return None
+        except KallsymsError as error:
+            self.problems.append(Problem(f"the symbol table is damaged: {error}", "kallsyms"))
+        except FaultError as error:
+            what = f"the symbol table cannot be read: {fault_text(error)}"
+            self.problems.append(Problem(what, "kallsyms"))
+        return None
 
     def _modules(self) -> ModuleList:
         try:
@@ -97,35 +101,37 @@ class Dump:
         return self.info.get("OSRELEASE")
 
     @cached_property
-    def _utsname(self) -> list[str]:
-        """``struct new_utsname``: six strings of 65 bytes."""
+    def utsname(self) -> bytes:
+        """``struct new_utsname``: six strings of 65 bytes; empty when it cannot be read."""
         place, offset = self.info.symbol("init_uts_ns"), self.info.offset("uts_namespace.name")
         if place is None or offset is None:
-            return [""] * 6
+            return b""
         try:
-            raw = self.prog.read(place + offset, 6 * _UTS_LEN)
+            raw: bytes = self.prog.read(place + offset, 6 * _UTS_LEN)
         except FaultError as error:
-            self.problems.append(
-                Problem(f"the kernel's name cannot be read: {error}", "init_uts_ns")
-            )
-            return [""] * 6
-        parts = (raw[i * _UTS_LEN : (i + 1) * _UTS_LEN] for i in range(6))
-        return [part.split(b"\0", 1)[0].decode(errors="backslashreplace") for part in parts]
+            what = f"the host's name cannot be read: {fault_text(error)}"
+            self.problems.append(Problem(what, "init_uts_ns"))
+            return b""
+        return raw
+
+    def _uts(self, number: int) -> str:
+        part = self.utsname[number * _UTS_LEN : (number + 1) * _UTS_LEN]
+        return part.split(b"\0", 1)[0].decode(errors="backslashreplace")
 
     @property
     def nodename(self) -> str:
         """Host name."""
-        return self._utsname[1]
+        return self._uts(1)
 
     @property
     def version(self) -> str:
         """Kernel version: build number and date."""
-        return self._utsname[3]
+        return self._uts(3)
 
     @property
     def machine(self) -> str:
         """Architecture, e.g. ``x86_64``."""
-        return self._utsname[4]
+        return self._uts(4)
 
     def dmesg(self) -> list[PrintkRecord]:
         """
@@ -176,9 +182,11 @@ class Dump:
             return stack
         try:
             return self._unwinder.unwind(self._registers(task, self._unwinder))
-        except (FaultError, LookupError) as error:
+        except FaultError as error:
+            stack.problem = fault_text(error)
+        except LookupError as error:
             stack.problem = str(error)
-            return stack
+        return stack
 
 
 def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:

@@ -14,6 +14,7 @@ from functools import cached_property
 from drgn import FaultError, Object, offsetof
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.symbols import Symbol
 
 __all__ = ("Module", "ModuleList")
@@ -212,7 +213,7 @@ class ModuleList:
                 place = prog.read_u64(place)
             self.complete = True
         except FaultError as error:
-            what = f"the module list breaks off after {len(self._modules)} modules: {error}"
+            what = f"the module list breaks off after {len(self._modules)} modules: {fault_text(error)}"
             self.problems.append(Problem(what, "modules"))
 
     def _add(self, module: Object) -> None:
@@ -222,7 +223,7 @@ class ModuleList:
             self._modules.append(Module(module.address_of_()))
         except FaultError as error:
             self.problems.append(
-                Problem(f"a module cannot be read: {error}", f"{module.address_:#x}")
+                Problem(f"a module cannot be read: {fault_text(error)}", f"{module.address_:#x}")
             )
 
     def named(self, name: str) -> Module | None:

@@ -3,7 +3,9 @@
 import struct
 from collections.abc import Iterator
 
-__all__ = ("notes_of", "pack_note")
+__all__ = ("NT_PRSTATUS", "notes_of", "pack_note")
+
+NT_PRSTATUS = 1
 
 
 def notes_of(raw: bytes) -> Iterator[tuple[bytes, int, bytes]]:

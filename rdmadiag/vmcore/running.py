@@ -9,7 +9,7 @@ kernel writes in ``crash_save_cpu()`` (``kernel/crash_core.c``) and QEMU for eac
 import struct
 from typing import NamedTuple
 
-from drgn import FaultError, Object
+from drgn import Object
 from drgn.helpers.linux.cpumask import for_each_online_cpu
 from drgn.helpers.linux.sched import task_cpu
 
@@ -59,8 +59,8 @@ def _by_cpu(task: Object, notes: list[_Notes]) -> _Notes:
     try:
         cpus = list(for_each_online_cpu(task.prog_))
         place = cpus.index(task_cpu(task))
-    except (FaultError, ValueError) as error:
-        raise LookupError(f"its CPU cannot be told: {error}") from error
+    except ValueError as error:
+        raise LookupError("its CPU is not online") from error
     if len(cpus) != len(notes):
         raise LookupError(f"the dump has the registers of {len(notes)} of {len(cpus)} CPUs")
     return notes[place]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from drgn import FaultError, Object, Program, offsetof, sizeof
 
+from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.orc import OrcEntry, OrcTables, Reg, Unwind
 
@@ -91,7 +92,10 @@ class OrcUnwinder:
             try:
                 stack.append(self._frame(regs))
                 following = self._step(regs)
-            except (FaultError, _BrokenError) as error:
+            except FaultError as error:
+                stack.problem = fault_text(error)
+                return stack
+            except _BrokenError as error:
                 stack.problem = str(error)
                 return stack
             if following is None:

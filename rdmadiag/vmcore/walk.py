@@ -23,6 +23,7 @@ from drgn.helpers.linux.rbtree import rb_first, rb_next
 from drgn.helpers.linux.xarray import xa_for_each
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.faults import fault_text
 
 __all__ = (
     "MAX_NODES",
@@ -43,8 +44,8 @@ class WalkError(Exception):
     :ivar problem: What is wrong, and where.
     """
 
-    def __init__(self, what: str, where: str) -> None:
-        super().__init__(f"{what} ({where})")
+    def __init__(self, what: str, where: str = "") -> None:
+        super().__init__(f"{what} ({where})" if where else what)
         self.problem = Problem(what, where)
 
 
@@ -85,7 +86,7 @@ def _address(head: Object) -> int:
         pointer = head.type_.unaliased_kind() == TypeKind.POINTER
         place: int = head.value_() if pointer else head.address_ or 0
     except FaultError as error:
-        raise WalkError(f"the head cannot be read: {error}", f"{error.address:#x}") from error
+        raise WalkError(f"the head cannot be read: {fault_text(error)}") from error
     return place
 
 
@@ -94,7 +95,7 @@ def _next(prog: Program, place: int) -> int:
     try:
         following: int = prog.read_word(place)
     except FaultError as error:
-        raise WalkError(f"a node cannot be read: {error}", f"{place:#x}") from error
+        raise WalkError(f"a node cannot be read: {fault_text(error)}") from error
     return following
 
 
@@ -137,7 +138,7 @@ def rbtree_entries(
             yield container_of(node, type_, member)
             node = rb_next(node)
     except FaultError as error:
-        raise WalkError(f"a node cannot be read: {error}", f"{error.address:#x}") from error
+        raise WalkError(f"a node cannot be read: {fault_text(error)}") from error
 
 
 def xarray_entries(
@@ -158,4 +159,4 @@ def xarray_entries(
             count += 1
             yield index, cast(type_, entry)
     except FaultError as error:
-        raise WalkError(f"an entry cannot be read: {error}", f"{error.address:#x}") from error
+        raise WalkError(f"an entry cannot be read: {fault_text(error)}") from error

@@ -1,0 +1,129 @@
+"""
+Capsules
+--------
+
+A capsule is a very small dump cut out of a big one: the pages that a diagnosis reads, in a format that drgn,
+crash and :func:`~rdmadiag.vmcore.dump.open_dump` open like any dump.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drgn import FaultError, Program
+
+from rdmadiag.errors import UserError
+from rdmadiag.vmcore.corefile import CoreFile, pack_problems, read_core_file
+from rdmadiag.vmcore.dump import Dump, open_dump
+from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
+from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
+from rdmadiag.vmcore.opening import open_program
+from rdmadiag.vmcore.page_tables import kernel_page_tables
+
+__all__ = ("Extracted", "extract")
+
+_PHYSICAL_LIMIT = 1 << 52
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What was written: pages of the machine, and bytes of the file."""
+
+    pages: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class _Recorder:
+    """Physical memory of a dump that notes the pages that are read."""
+
+    source: Program
+    pages: dict[int, bytes] = field(default_factory=dict)
+
+    def read(self, address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        first, last = address // PAGE, (address + count - 1) // PAGE
+        parts = [self.page(pfn) for pfn in range(first, last + 1)]
+        start = address % PAGE
+        return (parts[0] if first == last else b"".join(parts))[start : start + count]
+
+    def page(self, pfn: int) -> bytes:
+        if pfn not in self.pages:
+            self.pages[pfn] = self.source.read(pfn * PAGE, PAGE, True)
+        return self.pages[pfn]
+
+
+def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extracted:
+    """
+    Cut a capsule out of a dump.
+
+    :param out: File to write; it appears when it is complete and was seen to read as the dump does.
+    :param run: Reads from the dump what the capsule is to hold: the diagnosis. It is run on the capsule
+        as well, to check it.
+    :raises UserError: if the dump cannot be read, or *out* is the dump itself or cannot be written
+    """
+    core = read_core_file(path)
+    if core.kind == "live":
+        raise UserError(f"{path}: a capsule is cut out of a dump, not of the running system")
+    if out.exists() and out.samefile(core.path):
+        raise UserError(f"{out}: is the dump itself")
+    recorder = _Recorder(open_program(core))
+    dump = _recording_dump(core, recorder)
+    run(dump)
+    # libkdumpfile looks at page tables that drgn's own walk did not need.
+    recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
+    try:
+        return _write(out, _contents(dump, recorder), lambda part: _check(part, dump, run))
+    except OSError as error:
+        raise UserError(f"{out}: {error.strerror}") from error
+
+
+def _recording_dump(core: CoreFile, recorder: _Recorder) -> Dump:
+    prog = Program(recorder.source.platform, vmcoreinfo=core.vmcoreinfo)
+    prog.add_memory_segment(0, _PHYSICAL_LIMIT, recorder.read, True)
+    prog.set_linux_kernel_custom(core.vmcoreinfo, False)
+    return Dump(core, prog)
+
+
+def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) -> Extracted:
+    """Write the file under another name first: it is whole and right, or not there."""
+    handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write_kdump(file, contents)
+        check(part)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return Extracted(len(contents.pages), out.stat().st_size)
+
+
+def _check(part: Path, dump: Dump, run: Callable[[Dump], object]) -> None:
+    """
+    Run the diagnosis again, on the capsule.
+
+    :raises UserError: if a page that it needs is missing
+    """
+    again = open_dump(part)
+    try:
+        run(again)
+    except (FaultError, LookupError) as error:
+        raise UserError(f"the capsule does not read as the dump does: {error}") from error
+    if again.problems != dump.problems:
+        raise UserError("the capsule does not read as the dump does")
+
+
+def _contents(dump: Dump, recorder: _Recorder) -> KdumpContents:
+    core = dump.core
+    cpus = b"".join(pack_note(b"CORE", NT_PRSTATUS, status) for status in core.prstatus)
+    return KdumpContents(
+        utsname=dump.utsname or (core.kdump.utsname if core.kdump else b""),
+        notes=cpus + pack_problems(core.problems),
+        vmcoreinfo=core.vmcoreinfo,
+        phys_base=dump.info.number("phys_base") or 0,
+        max_mapnr=max(recorder.pages) + 1,
+        nr_cpus=core.kdump.nr_cpus if core.kdump else len(core.prstatus),
+        pages=recorder.pages,
+    )
