@@ -27,9 +27,14 @@ _COMMIT = re.compile(r"[0-9a-f]{8,40}")
 
 @dataclass(slots=True)
 class Knowledge:
-    """All known faults, by id."""
+    """
+    All known faults, by id.
+
+    :ivar matcher: The index of :mod:`rdmadiag.knowledge.match`, once it was needed.
+    """
 
     fixes: dict[str, Fix] = field(default_factory=dict)
+    matcher: Any = None
 
     def find(self, key: str) -> list[Fix]:
         """

@@ -173,7 +173,9 @@ def _mainline(name: str, _version: str, distro: str) -> _Parts | None:
         return None
     number, candidate, rest = match.groups()
     # A suffix of one's own (+, -custom, -arch1-1, -lts) is still that release; a number and dots are a package's.
-    own = re.fullmatch(r"(\+|[-.+_]?[a-z][\w.+-]*|-\d+-g[0-9a-f]+.*|-\d+-lts|-\d+)?", rest, re.IGNORECASE)
+    own = re.fullmatch(
+        r"(\+|[-.+_]?[a-z][\w.+-]*|-\d+-g[0-9a-f]+.*|-\d+-lts|-\d+)?", rest, re.IGNORECASE
+    )
     upstream = parse_number(number)
     if not own or re.match(r"[-.]\d+$", rest):
         return ("unknown", "", name, upstream, False, candidate is not None)

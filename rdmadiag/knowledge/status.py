@@ -9,9 +9,8 @@ mark beats a number; where nothing decides the answer is ``unknown``, with what 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import regex
-
 from rdmadiag.knowledge.kernels import Kernel
+from rdmadiag.knowledge.lines import matches
 from rdmadiag.knowledge.upstream import not_yet, upstream_status
 from rdmadiag.knowledge.verdicts import FixStatus, missing, present, unknown
 from rdmadiag.knowledge.versions import branch, dpkg_compare, parse_number, rpm_compare, show
@@ -109,9 +108,7 @@ def _present_by_line(fix: Fix, evidence: KernelEvidence) -> FixStatus | None:
 
 def _find_line(mark: LogMark, lines: Mapping[str, Sequence[str]]) -> str | None:
     kinds = mark.kinds or list(lines)
-    found = (
-        line for kind in kinds for line in lines.get(kind, ()) if regex.search(mark.pattern, line)
-    )
+    found = (line for kind in kinds for line in lines.get(kind, ()) if matches(mark.pattern, line))
     return next(found, None)
 
 

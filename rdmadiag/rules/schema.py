@@ -278,7 +278,9 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar basis: Where the stack is from: a ``trace`` that was read, functions ``named`` in a record or the
         code, or our ``reading`` of a title.
     :ivar also: Other stacks that go with the fault: of the task at the other end, of an allocation.
+    :ivar must: Functions that are on every such stack, however common they are; alternatives with ``|``.
     :ivar without: Functions that are not on such a stack: they belong to a look-alike.
+    :ivar shared: The stack shows where it hangs, not why: other faults give the same one, so it is never sure.
     :ivar modules: Modules of which one must be on the stack, when the trace names modules at all.
     :ivar work: Work functions or workqueues of which one must be the task's, when the trace names one.
     :ivar log: Log lines.
@@ -288,7 +290,9 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stack: list[str] = []
     basis: Literal["trace", "named", "reading"] = "reading"
     also: list[list[str]] = []
+    must: list[str] = []
     without: list[str] = []
+    shared: bool = False
     modules: list[str] = []
     work: list[str] = []
     log: list[LogLine] = []
