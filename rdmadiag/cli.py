@@ -16,7 +16,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rules_app = typer.Typer(help="List, check and test rules.", no_args_is_help=True, rich_markup_mode=None)
+rules_app = typer.Typer(
+    help="List, check and test rules.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(rules_app, name="rules")
 
 
@@ -31,6 +33,22 @@ class Format(StrEnum):
     junit = "junit"
 
 
+class Table(StrEnum):
+    """How a table is written."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
+class Compared(StrEnum):
+    """How a comparison is written."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
 class FailOn(StrEnum):
     """From which severity on a finding makes the exit status 1."""
 
@@ -40,11 +58,55 @@ class FailOn(StrEnum):
     never = "never"
 
 
-Inputs = Annotated[list[str], typer.Argument(help="Dumps, logs, directories, archives, or - for standard input.", show_default=False)]
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Dumps, logs, directories, archives, or - for standard input.", show_default=False
+    ),
+]
+Saved = Annotated[
+    Path, typer.Argument(help="A report saved with --format json.", metavar="RESULT.json")
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the report is written.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to FILE, not to standard output.", metavar="FILE")]
-Rules = Annotated[list[Path] | None, typer.Option("--rules", help="A folder with more rules; they win by id.", metavar="DIR")]
-DebugInfo = Annotated[list[Path] | None, typer.Option("--debuginfo", help="vmlinux, module or folder with debug info; not needed.", metavar="PATH")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Write to FILE, not to standard output.", metavar="FILE"),
+]
+Rules = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", help="A folder with more rules; they win by id.", metavar="DIR"),
+]
+RulesArgument = Annotated[
+    Path | None,
+    typer.Argument(help="A folder with more rules, beside the shipped ones.", metavar="DIR"),
+]
+DebugInfo = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--debuginfo", help="vmlinux, module or folder with debug info; not needed.", metavar="PATH"
+    ),
+]
+Templates = Annotated[
+    Path | None,
+    typer.Option(help="A folder with templates in place of the shipped ones.", metavar="DIR"),
+]
+Redact = Annotated[
+    bool, typer.Option("--redact", help="Replace hosts, addresses and names by pseudonyms.")
+]
+RedactKey = Annotated[
+    Path | None,
+    typer.Option(help="Key file: the same pseudonyms as in the run that saved it.", metavar="FILE"),
+]
+RedactSaveKey = Annotated[
+    Path | None, typer.Option(help="Save the key, and who is who, to FILE.", metavar="FILE")
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(help="A saved report: its findings do not count for --fail-on.", metavar="FILE"),
+]
+FailOnOption = Annotated[
+    FailOn, typer.Option("--fail-on", help="Exit with 1 from this severity on.")
+]
 
 
 def _version(asked: bool) -> None:
@@ -53,9 +115,19 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _emit(result: tuple[str, int], path: Path | None = None) -> None:
+    """Write a command's text and end with its status."""
+    from rdmadiag.commands.output import emit
+
+    emit(result[0], path)
+    raise typer.Exit(result[1])
+
+
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Say what is wrong with RDMA on a machine, from its kernel crash dumps and logs."""
 
@@ -64,54 +136,133 @@ def options(
 def diagnose(
     inputs: Inputs,
     format: FormatOption = Format.text,  # noqa: A002 - the option's name
-    output: Output = None,
+    output: OutputOption = None,
     rules: Rules = None,
     debuginfo: DebugInfo = None,
-    since: Annotated[str | None, typer.Option(help="Only log records from this time on (ISO 8601).", metavar="TIME")] = None,
-    until: Annotated[str | None, typer.Option(help="Only log records up to this time.", metavar="TIME")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Only this diagnosis (repeatable).", metavar="ID")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Not this diagnosis (repeatable).", metavar="ID")] = None,
-    redact: Annotated[bool, typer.Option("--redact", help="Replace hosts, addresses, names by pseudonyms.")] = False,
-    redact_key: Annotated[Path | None, typer.Option(help="Key file that keeps pseudonyms the same over runs; made if it does not exist.", metavar="FILE")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="A saved JSON report: its findings do not count for --fail-on.", metavar="FILE")] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit with 1 from this severity on.")] = FailOn.info,
-    jobs: Annotated[int, typer.Option(min=1, help="Log files read at the same time.")] = 1,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only log records from this time on (ISO 8601).", metavar="TIME"),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only log records up to this time.", metavar="TIME")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this diagnosis (repeatable).", metavar="ID")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Not this diagnosis (repeatable).", metavar="ID")
+    ] = None,
+    redact: Redact = False,
+    redact_key: RedactKey = None,
+    redact_save_key: RedactSaveKey = None,
+    templates: Templates = None,
+    baseline: Baseline = None,
+    fail_on: FailOnOption = FailOn.info,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Log files read at the same time.")] = 1,
 ) -> None:
     """Say what is wrong: read dumps and logs and report findings with their evidence."""
     from rdmadiag.commands import diagnose as command
+    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.report import Output
 
-    raise typer.Exit(
-        command.diagnose(
-            command.Request(
-                inputs=inputs,
-                format=format.value,
-                output=output,
-                rules=rules or [],
-                debuginfo=debuginfo or [],
-                since=since,
-                until=until,
-                only=only or [],
-                ignore=ignore or [],
-                redact=redact,
-                redact_key=redact_key,
-                baseline=baseline,
-                fail_on=fail_on.value,
-                jobs=jobs,
-            )
-        )
+    width, color = terminal() if output is None else (80, False)
+    shown = Output(
+        format=format.value,
+        width=width,
+        color=color,
+        templates=templates,
+        redact=redact,
+        key=redact_key,
+        save_key=redact_save_key,
+        baseline=baseline,
+        fail_on=fail_on.value,
     )
+    request = command.Request(
+        inputs, rules or (), debuginfo or (), since, until, only or (), ignore or (), jobs
+    )
+    _emit(command.diagnose(request, shown), output)
+
+
+@app.command()
+def inspect(
+    input: Annotated[str, typer.Argument(help="A dump or a log.", metavar="INPUT")],  # noqa: A002
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="rds, rings, cm, iwcm, nvme, tasks, workqueues, modules, devices, kernel or log."
+        ),
+    ] = "rds",
+    format: Annotated[  # noqa: A002 - the option's name
+        Table, typer.Option("--format", help="How the table is written.")
+    ] = Table.text,
+    output: OutputOption = None,
+    debuginfo: DebugInfo = None,
+) -> None:
+    """Show what is in a dump or log, as a table."""
+    from rdmadiag.commands import inspect as command
+    from rdmadiag.commands.output import terminal
+
+    width = terminal()[0] if output is None else 0
+    _emit(command.inspect(input, table, format.value, width, debuginfo or ()), output)
 
 
 @app.command()
 def extract(
     vmcore: Annotated[str, typer.Argument(help="The dump to cut from.", metavar="VMCORE")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The capsule to write.", metavar="CAPSULE")],
-    debuginfo: DebugInfo = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The capsule to write.", metavar="CAPSULE")
+    ],
+    rules: Rules = None,
 ) -> None:
-    """Cut a capsule out of a dump: a very small dump with just the pages that the diagnosis read."""
+    """Cut a capsule out of a dump: a very small dump with just the pages that the diagnosis reads."""
     from rdmadiag.commands import extract as command
 
-    raise typer.Exit(command.extract(vmcore, output, debuginfo or []))
+    _emit(command.extract(vmcore, output, rules or ()))
+
+
+@app.command()
+def report(
+    saved: Saved,
+    format: FormatOption = Format.html,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    redact: Redact = False,
+    redact_key: RedactKey = None,
+    redact_save_key: RedactSaveKey = None,
+    templates: Templates = None,
+    baseline: Baseline = None,
+) -> None:
+    """Write a saved report in another format."""
+    from rdmadiag.commands import report as command
+    from rdmadiag.commands.output import terminal
+
+    width, color = terminal() if output is None else (80, False)
+    shown = command.Output(
+        format.value,
+        width,
+        color,
+        templates,
+        redact,
+        redact_key,
+        redact_save_key,
+        baseline=baseline,
+    )
+    _emit(command.report(saved, shown), output)
+
+
+@app.command()
+def compare(
+    before: Saved,
+    after: Saved,
+    format: Annotated[  # noqa: A002
+        Compared, typer.Option("--format", help="How it is written.")
+    ] = Compared.text,
+    output: OutputOption = None,
+    fail_on: FailOnOption = FailOn.never,
+) -> None:
+    """Say what is new, gone or changed from one saved report to another."""
+    from rdmadiag.commands import compare as command
+
+    _emit(command.compare(before, after, format.value, fail_on=fail_on.value), output)
 
 
 @rules_app.command("list")
@@ -119,20 +270,20 @@ def rules_list(rules: Rules = None) -> None:
     """List the diagnoses."""
     from rdmadiag.commands import rules as command
 
-    raise typer.Exit(command.list_rules(rules or []))
+    _emit(command.list_rules(rules or []))
 
 
 @rules_app.command("check")
-def rules_check(directory: Annotated[Path | None, typer.Argument(help="A folder with rules; default: the shipped ones.", metavar="DIR")] = None) -> None:
+def rules_check(directory: RulesArgument = None) -> None:
     """Check rule files against their schema, their names and their references."""
     from rdmadiag.commands import rules as command
 
-    raise typer.Exit(command.check_rules(directory))
+    _emit(command.check_rules(directory))
 
 
 @rules_app.command("test")
-def rules_test(directory: Annotated[Path | None, typer.Argument(help="A folder with rules; default: the shipped ones.", metavar="DIR")] = None) -> None:
-    """Run the samples inside the event rules."""
+def rules_test(directory: RulesArgument = None) -> None:
+    """Try the samples inside the event rules."""
     from rdmadiag.commands import rules as command
 
-    raise typer.Exit(command.test_rules(directory))
+    _emit(command.test_rules(directory))

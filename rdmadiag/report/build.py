@@ -95,7 +95,7 @@ def _finding(fired: Fired, fixes: list[FixRow]) -> Finding:
         first_seen=time_of(times[0]) if times else None,
         last_seen=time_of(times[-1]) if times else None,
         summary=_flow(template(rule.summary, rule.id)(names)),
-        explanation=template(rule.explanation, rule.id)(names),
+        explanation=_paragraphs(template(rule.explanation, rule.id)(names)),
         evidence=evidence,
         fixes=fixes,
         next_steps=[
@@ -165,6 +165,11 @@ def _step(text: str, command: str, names: Mapping[str, Any]) -> StepRow:
 def _flow(text: str) -> str:
     """Return *text* as one line: YAML's folded texts keep the line ends around template blocks."""
     return " ".join(text.split())
+
+
+def _paragraphs(text: str) -> str:
+    """Return *text* with one line a paragraph: where a line ends is the renderer's to say."""
+    return "\n\n".join(_flow(p) for p in text.split("\n\n") if p.strip())
 
 
 def fingerprint(rule: str, host: str, subject: Mapping[str, Any]) -> str:

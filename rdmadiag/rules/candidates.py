@@ -48,7 +48,8 @@ def _place(
     vague: list[tuple[str, Key, str, Fact]], groups: dict[tuple[str, Key], dict[str, list[Fact]]]
 ) -> None:
     """
-    Put facts that lack a part of the key (a message without TOS) to every group they fit, else to one of their own.
+    Put facts that lack parts of the key (a message without TOS, a stack) to every group they fit, else to one of
+    their own.
 
     The groups are sought once for each distinct host and partial key, so that many such facts stay linear.
     """
@@ -63,6 +64,4 @@ def _place(
 
 
 def _fits(vague: Key, whole: Key) -> bool:
-    return any(v is not None for v in vague) and all(
-        v is None or v == w for v, w in zip(vague, whole, strict=True)
-    )
+    return all(v is None or v == w for v, w in zip(vague, whole, strict=True))

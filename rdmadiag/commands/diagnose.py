@@ -1,0 +1,78 @@
+"""``rdmadiag diagnose``: read dumps and logs, and report what is wrong."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rdmadiag.commands.report import Output, finish
+from rdmadiag.errors import UserError
+from rdmadiag.facts.store import FactStore
+from rdmadiag.gather import Gatherer
+from rdmadiag.knowledge.findings import Fixes
+from rdmadiag.report.build import build_report
+from rdmadiag.report.model import Report
+from rdmadiag.rules.engine import run_rules
+from rdmadiag.rules.load import load_diagnoses, rule_dirs, rules_version
+from rdmadiag.rules.schema import Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """
+    What to read, and which rules to run over it.
+
+    :ivar rules: Folders of ``--rules``.
+    :ivar only: Ids of the only diagnoses to run; empty: all.
+    """
+
+    inputs: Sequence[str]
+    rules: Sequence[Path] = ()
+    debuginfo: Sequence[Path] = ()
+    since: str | None = None
+    until: str | None = None
+    only: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    jobs: int = 1
+
+
+def diagnose(request: Request, output: Output) -> tuple[str, int]:
+    """
+    Diagnose *request*.
+
+    :returns: The report as text, and the exit status.
+    """
+    return finish(make_report(request), output)
+
+
+def make_report(request: Request) -> Report:
+    """
+    Read the inputs, run the rules and return the report.
+
+    :raises UserError: If no input can be read, or an option names something that is not there.
+    """
+    began = time.monotonic()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    dirs = rule_dirs(request.rules)
+    rules = choose(load_diagnoses(dirs), request.only, request.ignore)
+    gatherer = Gatherer(request.rules, request.debuginfo)
+    store = FactStore(gatherer.gather(request.inputs))
+    results = run_rules(rules, store)
+    fixes = Fixes(store, request.rules)
+    seconds = time.monotonic() - began
+    return build_report(store, results, fixes.rows, started, seconds, rules_version(dirs))
+
+
+def choose(
+    rules: dict[str, Diagnosis], only: Sequence[str], ignore: Sequence[str]
+) -> dict[str, Diagnosis]:
+    """
+    Return the rules that ``--only`` and ``--ignore`` leave.
+
+    :raises UserError: If one of them names no diagnosis.
+    """
+    for name in (*only, *ignore):
+        if name not in rules:
+            raise UserError(f"there is no diagnosis {name!r}; 'rdmadiag rules list' shows them")
+    return {i: r for i, r in rules.items() if (not only or i in only) and i not in ignore}

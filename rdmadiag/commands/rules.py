@@ -1,0 +1,62 @@
+"""``rdmadiag rules``: list, check and test the rules."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import regex
+
+from rdmadiag.errors import RuleError
+from rdmadiag.rules.load import load_diagnoses, rule_dirs, rule_files
+
+
+def list_rules(extra: Sequence[Path] = ()) -> tuple[str, int]:
+    """Return the diagnoses, one a line."""
+    rules = sorted(load_diagnoses(rule_dirs(extra)).values(), key=lambda r: (r.subsystem, r.id))
+    return "".join(f"{r.id:40} {r.severity:9} {r.subsystem:10} {r.title}\n" for r in rules), 0
+
+
+def check_rules(directory: Path | None) -> tuple[str, int]:
+    """
+    Check the shipped rules and those of *directory*: schema, names, references.
+
+    :returns: A line a fault, and the exit status: 1 when there is any.
+    """
+    from rdmadiag.knowledge.base import load
+    from rdmadiag.rules.check import check_diagnoses
+
+    extra = (directory,) if directory else ()
+    dirs = rule_dirs(extra)
+    try:
+        fixes = load(extra).fixes
+        faults = check_diagnoses(dirs, event_fields(dirs), fixes)
+    except RuleError as error:
+        faults = [str(error)]
+    return _verdict(faults, dirs)
+
+
+def test_rules(directory: Path | None) -> tuple[str, int]:
+    """Try the samples of all event rules; exit status 1 when one of them goes wrong."""
+    from rdmadiag.logs.samples import check_samples
+
+    dirs = rule_dirs((directory,) if directory else ())
+    return _verdict(list(check_samples(dirs)), dirs)
+
+
+def event_fields(dirs: Sequence[Path]) -> dict[str, set[str]]:
+    """Return the fields of the facts that logs give, by kind."""
+    from rdmadiag.logs.traces import TRACE_FIELDS, TRACE_KINDS
+    from rdmadiag.logs.vocabulary import Vocabulary
+
+    fields = {kind: set(TRACE_FIELDS) for kind in TRACE_KINDS}
+    for rule in Vocabulary.load(dirs).rules:
+        names = {*regex.compile(rule.pattern).groupindex, *rule.types, *rule.set, *rule.difference}
+        decoded = {f"{name}_meaning" for name in rule.values}
+        fields[rule.event] = fields.get(rule.event, set()) | names | decoded
+    return fields
+
+
+def _verdict(faults: Sequence[str], dirs: Sequence[Path]) -> tuple[str, int]:
+    files = sum(len(rule_files(dirs, kind)) for kind in ("events", "diagnoses", "fixes"))
+    if faults:
+        return "".join(f"{f}\n" for f in faults) + f"{len(faults)} faults in {files} files\n", 1
+    return f"{files} rule files, no fault\n", 0
