@@ -13,6 +13,7 @@ from pathlib import Path
 from . import build, debian, scenario
 from .paths import CACHE, LabError, say
 from .runner import play
+from .score import table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SERIES = ("6.1", "6.12")
@@ -71,8 +72,6 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _score(args: argparse.Namespace) -> int:
-    """Run the tool on all dumps that lie there; a table of what it says against the ground truth."""
-    from .score import table
 
     return table(args.out, args.names)
 

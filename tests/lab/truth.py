@@ -282,12 +282,13 @@ def _connection(reader: _Reader, conn: Object, workers: list[dict[str, Any]]) ->
 
 def _rds(reader: _Reader, workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     table = reader.static("rds_conn_hash", "rds", "net/rds/connection.c")
-    rows = []
-    for slot in range(len(table) if table is not None else 0):
-        head = table[slot].address_of_()
-        for conn in hlist_for_each_entry("struct rds_connection", head, "c_hash_node"):
-            rows.append(_connection(reader, conn, workers))
-    return rows
+    return [
+        _connection(reader, conn, workers)
+        for slot in range(len(table) if table is not None else 0)
+        for conn in hlist_for_each_entry(
+            "struct rds_connection", table[slot].address_of_(), "c_hash_node"
+        )
+    ]
 
 
 # ---- connection managers ------------------------------------------------------------------------
@@ -479,6 +480,7 @@ def _counts(truth: dict[str, Any]) -> dict[str, int]:
         "freeze_wait": _in(tasks, "blk_mq_freeze_queue_wait"),
         "drain": _in(tasks, "__ib_drain_sq") + _in(tasks, "__ib_drain_rq"),
         "flush_wait": _in(tasks, "__flush_work"),
+        "hog": sum(w["func"] == "hog" for w in truth["running_works"]),
         "waiting_works": len(truth["waiting_works"]),
         "nvme_controllers": len(ctrls),
     }

@@ -1,0 +1,120 @@
+"""The scenario files and the lab's judgement; no guest is booted here."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+# the folder is no installed package: load it from where it lies
+HERE = Path(__file__).parent
+spec = importlib.util.spec_from_file_location(
+    "rdmadiag_lab", HERE / "__init__.py", submodule_search_locations=[str(HERE)]
+)
+sys.modules["rdmadiag_lab"] = importlib.util.module_from_spec(spec)
+cases, scenario, score, paths = (
+    importlib.import_module(f"rdmadiag_lab.{name}")
+    for name in ("cases", "scenario", "score", "paths")
+)
+
+SCENARIO = """
+about: x
+steps:
+  - a: true
+  - dump: one
+dumps:
+  one: {about: y, reached: {d_tasks: 1}}
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_all_scenarios_load() -> None:
+    names = [d for s in scenario.load_all().values() for d in s.dumps]
+    assert len(names) > 30
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("a: true", "c: true", "no step 'c'"),
+        ("dump: one", "dump: two", "differ: one, two"),
+        ("about: y", "what: y", "not known: what"),
+        ("d_tasks: 1", "d_tasks: lots", "a number"),
+        ("about: x", "abuot: x", "not known: abuot"),
+    ],
+)
+def test_wrong_scenario_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(paths.LabError, match=message):
+        scenario.load(write(tmp_path, SCENARIO.replace(old, new)))
+
+
+def test_unmet_names_the_count() -> None:
+    assert scenario.unmet({"d_tasks": 1, "iw_ids": ">=3"}, {"d_tasks": 1, "iw_ids": 3}) == []
+    assert scenario.unmet({"d_tasks": 2}, {"d_tasks": 1}) == ["d_tasks is 1, not 2"]
+    assert scenario.unmet({"iw_ids": ">=3"}, {"iw_ids": 2}) == ["iw_ids is 2, not >=3"]
+
+
+IW = {
+    "address": "0xffff8880",
+    "state": "CONN_SENT",
+    "flags": "0x4",
+    "connect_wait": True,
+    "refcount": 2,
+}
+TRUTH = {
+    "rdma_ids": [
+        {
+            "owner": {"controller": "nvme1", "traddr": "192.0.2.1"},
+            "iw": {**IW, "waiters": [{"pid": 1}]},
+        },
+        {
+            "owner": {"controller": "nvme2", "traddr": "192.0.2.1"},
+            "iw": {**IW, "connect_wait": False},
+        },
+    ]
+}
+
+
+def report(**finding: object) -> dict[str, object]:
+    blank = {"verdict": "confirmed", "severity": "critical", "subject": {}, "evidence": []}
+    return {"findings": [{**blank, **finding}]}
+
+
+def test_case_and_judgement_agree() -> None:
+    name = "nvme-rdma-blocked-by-iwcm-connect-wait"
+    dump = scenario.Dump("x", "x", expect={"findings": [name]})
+    expect = cases.case("x-6.1", dump, "6.1", TRUTH)["expect"]
+    assert expect["counts"] == {name: 1}
+    good = report(
+        id=name,
+        subject={"controller": "nvme1", "traddr": "192.0.2.1", "nqn": "n"},
+        evidence=[{"kind": "iwcm.cm_id", "fields": IW}],
+    )
+    assert score.judge(expect, good) == []
+    assert score.judge(expect, report(id=name, subject={"controller": "nvme2"}))[0].startswith(
+        "missing"
+    )
+    assert score.judge(expect, report(id="rds-shutdown-stuck-on-cq-error"))[0].startswith("false")
+
+
+def test_healthy_dump_allows_nothing_loud() -> None:
+    expect = cases.case("x-6.1", scenario.Dump("x", "x", expect={"any_of": []}), "6.1", TRUTH)[
+        "expect"
+    ]
+    assert score.judge(expect, {"findings": []}) == []
+    assert score.judge(expect, report(id="hung-task", severity="warning")) == ["false: hung-task"]
+
+
+def test_expected_finding_without_evidence_in_the_truth_is_an_error() -> None:
+    dump = scenario.Dump("x", "x", expect={"findings": ["rds-shutdown-stuck"]})
+    with pytest.raises(LookupError, match="nothing in the ground truth"):
+        cases.case("x-6.1", dump, "6.1", {"rds_connections": []})
