@@ -56,7 +56,7 @@ def compare(guest: Guest, folder: Path) -> list[str]:
     """
     wanted = _parse(_diagnose(str(folder / "vmcore")))
     ways = {
-        "qmp": _diagnose(f"qmp:{guest.second_qmp_path}"),
+        "qmp": _diagnose(str(guest.second_qmp_path)),
         "kcore": guest.try_sh(IN_GUEST.format(repository=REPOSITORY, python=sys.executable), 400)[
             1
         ],
