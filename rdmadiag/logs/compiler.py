@@ -59,15 +59,16 @@ def compile_pattern(rule: EventRule, where: str) -> tuple[str, dict[str, str], s
     try:
         typed, types = typed_groups(rule.pattern)
         pattern = loosen_blanks(typed)
-        groups = set(regex.compile(pattern).groupindex)
+        index = regex.compile(pattern).groupindex
     except (PatternError, regex.error) as error:
         raise RuleError(f"{where}.pattern: {error}") from error
     if bad := nested_quantifier(pattern):
         raise RuleError(f"{where}.pattern: a repeat inside a repeat: {bad}")
-    if missing := set(rule.fields) - groups:
+    if missing := set(rule.fields) - set(index):
         raise RuleError(f"{where}.fields.{min(missing)}: the pattern has no such group")
-    kinds = dict.fromkeys(groups, "str") | types | dict(rule.fields)
-    return pattern, kinds, typed
+    kinds = dict.fromkeys(index, "str") | types | dict(rule.fields)
+    # In the order of the pattern: two runs must give the same bytes.
+    return pattern, {name: kinds[name] for name in sorted(kinds, key=index.__getitem__)}, typed
 
 
 def _rule(rule: EventRule, where: str) -> Rule:
