@@ -1,6 +1,7 @@
 """What redaction looks for: patterns of names and addresses, and the words that are none."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import regex
 
@@ -90,9 +91,12 @@ def pattern(
     :param exact: Words to replace wherever they stand.
     :param keep: Words that look like addresses and are none (kernel releases).
     """
-    return regex.compile(
-        _PATTERN, regex.VERBOSE, hosts=set(hosts), exact=set(exact), keep=set(keep)
-    )
+    text = _PATTERN
+    lists: dict[str, Any] = {"hosts": set(hosts), "exact": set(exact), "keep": set(keep)}
+    for name, words in lists.items():
+        if not words:  # an empty list would match everywhere
+            text = text.replace(rf"\L<{name}>", "(?!)")
+    return regex.compile(text, regex.VERBOSE, **{n: w for n, w in lists.items() if w})
 
 
 PLAIN_FILE = regex.compile(

@@ -1,0 +1,194 @@
+"""The words that all renderers share, and what is drawn."""
+
+import msgspec
+import pytest
+
+from rdmadiag.report import view
+from rdmadiag.report.model import Check, Evidence
+from rdmadiag.report.picture import Ring, picture
+from tests.report.samples import (
+    finding_a,
+    finding_b,
+    healthy,
+    incomplete,
+    rds_connection,
+    ring,
+    several,
+    story_a,
+)
+
+
+def test_headline_names_the_worst():
+    head = view.headline(several())
+    assert head.tone == "critical"
+    assert head.text == finding_a().title
+    assert head.notes == [
+        "6 findings in all: 2 critical, 4 warning.",
+        "1 check of 11 could not run.",
+        "2 problems in reading the input.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "opening"), [("probable", "Probably: "), ("possible", "Possibly: ")]
+)
+def test_headline_is_as_sure_as_the_verdict(verdict, opening):
+    report = msgspec.structs.replace(story_a(), findings=[finding_a(verdict=verdict)])
+    assert view.headline(report).text.startswith(opening)
+
+
+def test_headline_without_findings():
+    assert view.headline(healthy()).tone == "clean"
+    assert view.headline(incomplete()).tone == "incomplete"
+    assert "no all-clear" in view.headline(incomplete()).text
+    nothing = msgspec.structs.replace(healthy(), checks=[Check("x", "not-applicable", "no dump")])
+    assert "nothing to check" in view.headline(nothing).text
+
+
+def test_headline_with_known_findings_only():
+    report = msgspec.structs.replace(story_a(), findings=[finding_a(known=True)], checks=[])
+    assert view.headline(report).tone == "clean"
+    assert "baseline" in view.headline(report).text
+    assert view.headline(report).notes[0] == "1 finding known from the baseline."
+
+
+def test_new_comes_before_known():
+    known, new = finding_a(known=True), finding_b(1)
+    assert view.ordered([known, new]) == [new, known]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.000032, "32 µs"),
+        (0.25, "250 ms"),
+        (5, "5 s"),
+        (5.25, "5.2 s"),
+        (68.9, "68.9 s"),
+        (200, "3 min 20 s"),
+        (3600, "1 h"),
+        (36914.2, "10 h 15 min"),
+        (187_205, "2 d 4 h"),
+        (-5, "-5 s"),
+        (0, "0 µs"),
+    ],
+)
+def test_duration(seconds, text):
+    assert view.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("time", "at"),
+    [
+        ("1970-01-01T00:00:01+00:00", ("wall", 1.0)),
+        ("1970-01-01T02:00:01.5+02:00", ("wall", 1.5)),
+        (12.5, ("uptime", 12.5)),
+        (None, None),
+        ("yesterday", None),
+        ("<b>", None),
+        (float("nan"), None),
+        (float("inf"), None),
+    ],
+)
+def test_moment(time, at):
+    assert view.moment(time) == at
+
+
+def row(time, line=1):
+    return Evidence("c", "k", "t", time, {}, {"input": "i", "line": line})
+
+
+def test_chain_is_in_order_and_says_how_much_later():
+    times = [None, 7.0, "2026-01-01T00:00:05+00:00", "2026-01-01T00:00:02+00:00", "junk"]
+    steps = view.chain(finding_a(evidence=[row(t) for t in times]))
+    assert [s.evidence.time for s in steps] == [times[3], times[2], 7.0, None, "junk"]
+    assert [s.after for s in steps] == ["", "+3 s", "", "", ""]
+
+
+def test_sides():
+    assert [s.side for s in view.chain(finding_a())] == ["log"] * 3 + ["state"] * 3
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ({"input": "messages", "line": 7, "offset": 99}, "messages:7"),
+        ({"input": "messages", "offset": 99}, "messages, byte 99"),
+        ({"input": "vmcore"}, "vmcore"),
+        ({}, "?"),
+        (
+            {"input": "vmcore", "type": "struct x", "address": "0xff", "member": "m"},
+            "vmcore: struct x 0xff .m",
+        ),
+    ],
+)
+def test_where(where, text):
+    assert view.where_text(where) == text
+
+
+@pytest.mark.parametrize(
+    ("subject", "text"),
+    [
+        ({"laddr": "a", "faddr": "b", "tos": 3}, "a → b · tos 3"),
+        ({"controller": "nvme3", "traddr": "t"}, "nvme3 · traddr t"),
+        ({"device": "mlx4_0", "cqn": 5}, "mlx4_0 · cqn 5"),
+        ({}, ""),
+    ],
+)
+def test_subject(subject, text):
+    assert view.subject_text(subject) == text
+
+
+def test_picture_of_the_stuck_connection():
+    drawn = picture(finding_a())
+    assert (drawn.here, drawn.there, drawn.state, drawn.up) == (
+        "198.51.100.43",
+        "198.51.100.1",
+        "DISCONNECTING",
+        False,
+    )
+    assert drawn.device == ["mlx4_0", "QP 1049 ERR"]
+    assert drawn.queues[0] == ("CQ in error", "0x00041a", True)
+    assert drawn.rings == [Ring("send", 256, 114, 114, 0), Ring("recv", 1024, 2, 127, 899)]
+    assert [link.title.split(" (")[0] for link in drawn.waiters] == [
+        "899 receive completions",
+        "kworker/u224:1",
+        "rds_shutdown_worker 0xffff88c1f2aa0190",
+    ]
+
+
+def test_picture_of_the_blocked_controller():
+    drawn = picture(finding_b(0))
+    assert (drawn.here, drawn.there, drawn.device) == ("nvme0", "203.0.113.2", ["siw0"])
+    assert [s.state for s in drawn.slots] == ["stuck", "idle", "idle", "idle", "idle"]
+    assert [link.title for link in drawn.waiters] == [
+        "the pending connection attempt",
+        "kworker/u8:0 (PID 40)",
+        "nvme (PID 812)",
+    ]
+    assert drawn.bound.limit == 4.7
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ring(0, 0, 0, 0, 0),
+        ring(128, 130, 0, 0, 5),
+        ring(128, 0, -1, 0, 5),
+        ring(128, 0, 0, 0, 129),
+        ring(1 << 30, 0, 0, 0, 1),
+        {"nr": 128},
+        {**ring(128, 0, 0, 0, 5), "nr": True},
+        "ring",
+        None,
+    ],
+)
+def test_a_ring_that_lies_is_not_drawn(bad):
+    finding = finding_a()
+    evidence = msgspec.structs.replace(finding.evidence[3], fields=rds_connection(recv_ring=bad))
+    drawn = picture(msgspec.structs.replace(finding, evidence=[evidence]))
+    assert [r.name for r in drawn.rings] == ["send"]
+
+
+def test_nothing_to_draw():
+    assert not picture(finding_a(evidence=[], host=""))
