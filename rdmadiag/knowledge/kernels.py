@@ -12,12 +12,12 @@ _ARCH = re.compile(
 _UEK_BASES = {
     "2.6.32": "UEK1",
     "2.6.39": "UEK2",
-    "3.8.13": "UEK3",
-    "4.1.12": "UEK4",
-    "4.14.35": "UEK5",
-    "5.4.17": "UEK6",
-    "5.15.0": "UEK7",
-    "6.12.0": "UEK8",
+    "3.8": "UEK3",
+    "4.1": "UEK4",
+    "4.14": "UEK5",
+    "5.4": "UEK6",
+    "5.15": "UEK7",
+    "6.12": "UEK8",
 }
 # Bases that no one but Oracle ships with a dash and a number behind; 5.15.0 and 6.12.0 are others' too.
 _UEK_ONLY = {"2.6.39", "3.8.13", "4.1.12", "4.14.35", "5.4.17"}
@@ -78,7 +78,7 @@ def _uek(name: str, _version: str, distro: str) -> _Parts | None:
     ours = base in _UEK_ONLY or (base == "5.15.0" and "." in build)
     if "uek" not in rest and not (distro == "uek" or (ours and not re.search(r"[a-z]", rest))):
         return None
-    tree = _UEK_BASES.get(base, "UEK")
+    tree = _UEK_BASES.get(base) or _UEK_BASES.get(base.rpartition(".")[0], "UEK")
     return ("UEK", tree, f"{base}-{build}", parse_number(base), False, False)
 
 

@@ -7,7 +7,7 @@ gives more than a hint, and a fault that this kernel cannot have is put last.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rdmadiag.facts.model import Fact
@@ -17,7 +17,7 @@ from rdmadiag.knowledge.lines import LineIndex
 from rdmadiag.knowledge.ranking import Clues, Matched, Rank, judge
 from rdmadiag.knowledge.stacks import SignatureStack, fit, signature_names, signature_stacks
 from rdmadiag.knowledge.status import KernelEvidence
-from rdmadiag.rules.schema import Fix, Signature
+from rdmadiag.rules.schema import Fix, LogLine, Signature
 
 __all__ = ("Matched", "Matcher", "Rank", "match", "matcher_of")
 
@@ -59,6 +59,10 @@ class Matcher:
         self._text(fact, found)
         rows = [judge(fact, fix, clues, evidence) for fix, clues in found.values()]
         return sorted((row for row in rows if row is not None), key=lambda row: row.order)
+
+    def lines(self, text: str) -> Iterator[tuple[Fix, LogLine]]:
+        """Yield the entries that have a log line which *text* is, with the line."""
+        return self._lines.find(text)
 
     def _stack(self, fact: Fact, names: list[str], found: _Found) -> None:
         stacks = {id(stack): stack for name in set(names) for stack in self._by_frame.get(name, ())}

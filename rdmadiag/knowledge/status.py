@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rdmadiag.knowledge.kernels import Kernel
 from rdmadiag.knowledge.lines import matches
-from rdmadiag.knowledge.upstream import not_yet, upstream_status
+from rdmadiag.knowledge.upstream import affected, not_yet, upstream_status
 from rdmadiag.knowledge.verdicts import FixStatus, missing, present, unknown
 from rdmadiag.knowledge.versions import branch, dpkg_compare, parse_number, rpm_compare, show
 from rdmadiag.report.model import FixStatusName
@@ -170,6 +170,8 @@ def _later_series(package: str, version: str) -> bool:
 def _never(fix: Fix, evidence: KernelEvidence) -> FixStatus | None:
     """Answer for trees that are known not to have the change."""
     kernel = evidence.kernel
+    if affected(fix, kernel) is False:
+        return None
     for row in fix.never_in:
         if row.tree == "any" or row.tree == kernel.tree:
             return missing(f"no release of this tree has such a change{_note(row)}")

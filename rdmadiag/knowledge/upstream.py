@@ -66,6 +66,12 @@ def upstream_status(fix: Fix, kernel: Kernel) -> FixStatus | None:
     if number is None or (mainline is None and not stable):
         return None
     here = branch(number)
+    if affected(fix, kernel) is False:
+        since = ", ".join(row.version for row in fix.introduced)
+        return unknown(
+            f"the fault came with {since}, {_starts(kernel, number)}: it has it only if its vendor took "
+            "over what brought it"
+        )
     if here in stable:
         return _on_branch(kernel, number, stable[here])
     if mainline is not None and here >= mainline:
