@@ -75,23 +75,30 @@ class Btf:
     :param data: The section, header included.
     :param base: The kernel's BTF, for a module.
     :param name: Name of the module, or ``""``.
+    :param start: ``start_id`` and ``start_str_off`` of a module's ``struct btf``.
+    :ivar damage: What is wrong with it, once it was scanned; ``""`` when nothing is.
     :raises BtfError: if it is not BTF or a part reaches out of it
     """
 
-    def __init__(self, data: bytes, base: "Btf | None" = None, name: str = "") -> None:
+    def __init__(
+        self,
+        data: bytes,
+        base: "Btf | None" = None,
+        name: str = "",
+        start: tuple[int, int] = (1, 0),
+    ) -> None:
         self.name = name
         self.base = base
-        self.first_id: int = base.end_id if base else 1
+        self.damage = ""
+        self.first_id = start[0]
         self._types, strings = _sections(data)
         self._words = memoryview(self._types).cast("I")
         self._strings = b"\0" + strings if base else strings
-        self._first_string: int = base.string_end - 1 if base else 0
-        self.string_end: int = self._first_string + len(self._strings)
+        self._first_string = start[1] - 1 if base else 0
 
-    @property
-    def end_id(self) -> int:
-        """The number after that of the last type."""
-        return self.first_id + len(self._places)
+    def scan(self) -> None:
+        """Scan it now; else it is scanned when a name in it is sought."""
+        self._index  # noqa: B018
 
     @cached_property
     def _index(self) -> tuple["array[int]", dict[int, list[int]]]:
@@ -106,7 +113,11 @@ class Btf:
         return self._index[1]
 
     def _scan(self) -> tuple["array[int]", dict[int, list[int]]]:
-        """Find the place of each type, and the types of each name (by offset of the name)."""
+        """
+        Find the place of each type, and the types of each name (by offset of the name).
+
+        What comes after damage is lost: the numbers of types are their order.
+        """
         words, place, end = self._words, 0, len(self._words)
         places = array("I")
         by_name: dict[int, list[int]] = {}
@@ -114,24 +125,20 @@ class Btf:
         number = self.first_id
         try:
             while place < end:
-                add(place)
                 info = words[place + 1]
                 kind = (info >> 24) & 0x1F
+                size = fixed[kind] + each[kind] * (info & 0xFFFF)
+                add(place)
                 if kind in indexed:
                     by_name.setdefault(words[place], []).append(number)
-                place += fixed[kind] + each[kind] * (info & 0xFFFF)
+                place += size
                 number += 1
-        except IndexError as error:
-            raise BtfError(
-                f"type {number} of the BTF of {self.name or 'vmlinux'} is damaged"
-            ) from error
-        if place != end:
-            raise BtfError(f"the BTF of {self.name or 'vmlinux'} ends inside type {number - 1}")
+        except IndexError:
+            self.damage = f"type {number} and all after it are lost"
+        if place > end:
+            self.damage = f"it ends inside type {number - 1}"
         by_name.pop(0, None)
         return places, by_name
-
-    def __contains__(self, number: int) -> bool:
-        return self.first_id <= number < self.end_id
 
     def _place(self, number: int) -> int:
         index = number - self.first_id
@@ -223,7 +230,7 @@ class Btf:
     def _types_with_word(self, word: int) -> Iterator[int]:
         key, place = struct.pack("<I", word), -1
         while (place := self._types.find(key, place + 1)) >= 0:
-            if place % 4 == 0:
+            if place % 4 == 0 and self._places:
                 yield self.first_id + bisect_right(self._places, place // 4) - 1
 
 

@@ -56,11 +56,15 @@ class BtfStore:
             return None
         try:
             btf = Btf(self._prog.read(start.address, stop.address - start.address))
-            btf.end_id  # noqa: B018 - scans it: damage shows here
+            btf.scan()
         except (FaultError, BtfError) as error:
             what = f"the kernel's BTF cannot be read: {_reason(error)}"
             self._problems.append(Problem(what, "__start_BTF"))
             return None
+        if btf.damage:
+            self._problems.append(
+                Problem(f"the kernel's BTF is damaged: {btf.damage}", "__start_BTF")
+            )
         return BtfTypes(self._prog, btf, None, self._complete)
 
     @cached_property
@@ -94,7 +98,8 @@ class BtfStore:
             parsed = entry.btf.read_()
             name = parsed.name.string_().decode("ascii", "backslashreplace")
             size = min(parsed.data_size.value_(), MAX_SIZE)
-            btf = Btf(self._prog.read(parsed.data.value_(), size), base.btf, name)
+            start = parsed.start_id.value_(), parsed.start_str_off.value_()
+            btf = Btf(self._prog.read(parsed.data.value_(), size), base.btf, name, start)
             yield name, BtfTypes(self._prog, btf, base, self._complete)
         except (FaultError, BtfError) as error:
             what = f"the BTF of module {name} cannot be read: {_reason(error)}"

@@ -15,16 +15,15 @@ from pathlib import Path
 from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
-from rdmadiag.vmcore.corefile import CoreFile, pack_problems, read_core_file
+from rdmadiag.vmcore.corefile import pack_problems, read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
 from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
 from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.page_tables import kernel_page_tables
+from rdmadiag.vmcore.physical import by_pages
 
 __all__ = ("Extracted", "extract")
-
-_PHYSICAL_LIMIT = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,8 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     if out.exists() and out.samefile(core.path):
         raise UserError(f"{out}: is the dump itself")
     recorder = _Recorder(open_program(core))
-    dump = _recording_dump(core, recorder)
+    linear = recorder.source.core_dump_path is None
+    dump = Dump(core, by_pages(recorder.source, core, recorder.read, linear=linear))
     run(dump)
     # libkdumpfile looks at page tables that drgn's own walk did not need.
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
@@ -77,13 +77,6 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
         return _write(out, _contents(dump, recorder), lambda part: _check(part, dump, run))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
-
-
-def _recording_dump(core: CoreFile, recorder: _Recorder) -> Dump:
-    prog = Program(recorder.source.platform, vmcoreinfo=core.vmcoreinfo)
-    prog.add_memory_segment(0, _PHYSICAL_LIMIT, recorder.read, True)
-    prog.set_linux_kernel_custom(core.vmcoreinfo, False)
-    return Dump(core, prog)
 
 
 def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) -> Extracted:

@@ -31,6 +31,8 @@ INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
 
 _FLAT_HEADER, _FLAT_RECORDS = 4096, 256
 _MAX_NOTES = 64 << 20
+_PLAUSIBLE = 256
+"""A file that is cut to less than a 256th of what its page descriptors say is not cut but damaged."""
 _DESCRIPTOR = 24
 _PN_XNUM = 0xFFFF
 _PT_NOTE, _ET_CORE = 4, 4
@@ -87,6 +89,7 @@ class CoreFile:
 
     :ivar kind: ``elf``, ``kdump``, ``flattened`` or ``live``.
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
+    :ivar is_cut: Whether pages are missing at the end of a kdump file.
     """
 
     path: Path
@@ -95,6 +98,7 @@ class CoreFile:
     notes: bytes = b""
     kdump: KdumpHeader | None = None
     problems: list[Problem] = field(default_factory=list)
+    is_cut: bool = False
 
     @property
     def prstatus(self) -> list[bytes]:
@@ -122,7 +126,7 @@ def read_core_file(path: str | Path) -> CoreFile:
             core = _identify(Path(path), file)
     except (OSError, struct.error) as error:
         reason = (
-            "cut short inside its headers" if isinstance(error, struct.error) else error.strerror
+            "is cut short inside its headers" if isinstance(error, struct.error) else error.strerror
         )
         raise UserError(f"{path}: {reason}") from error
     core.problems += _packed_problems(core.notes)
@@ -207,6 +211,8 @@ def _cut(size: int, end: int) -> Problem:
 
 def _kdump(core: CoreFile, file: BinaryIO) -> CoreFile:
     core.kdump = header = _kdump_header(_read(file, 0, 464), lambda at, size: _read(file, at, size))
+    if header.descriptors > core.size:
+        raise UserError(f"{core.path}: is cut short inside its headers")
     for offset, size in (header.notes, header.vmcoreinfo):
         core.notes += _note(
             _read(file, offset, min(size, _MAX_NOTES)), offset == header.vmcoreinfo[0]
@@ -247,7 +253,10 @@ def _kdump_problems(core: CoreFile, header: KdumpHeader, file: BinaryIO) -> Iter
     if header.eraseinfo[1]:
         yield Problem("parts of the dump were erased by its writer (eraseinfo)")
     end = _kdump_end(header, file, core.size)
-    if end > core.size:
+    if end > _PLAUSIBLE * core.size:
+        yield Problem("the dump's page descriptors are damaged")
+    elif end > core.size:
+        core.is_cut = True
         yield _cut(core.size, end)
 
 

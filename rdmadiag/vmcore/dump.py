@@ -48,17 +48,18 @@ class Dump:
     def __init__(self, core: CoreFile, prog: Program, debuginfo: Sequence[Path] = ()) -> None:
         self.core = core
         self.prog = prog
-        self.info = VmcoreInfo(core.vmcoreinfo.decode("ascii", "backslashreplace"))
+        self.info = VmcoreInfo(core.vmcoreinfo)
         self.problems: list[Problem] = list(core.problems)
         debug = DebugInfo(prog, debuginfo)
         found = debug.load_kernel(self.info.get("BUILD-ID"))
-        self.symbols = SymbolTable(self._kallsyms())
+        self.symbols = SymbolTable(self._kallsyms(), self.problems)
         self._store = BtfStore(prog, self.symbols, self.problems)
         Finders(prog, self._store, self.symbols).register()
         self.types = "dwarf" if found else "btf" if self._store.vmlinux else "none"
         self.modules = self.symbols.modules = self._modules()
         self._mark_types(debug.load_modules(search=found) if self.modules.complete else set())
-        self.problems += [*debug.problems, *self.modules.problems, *check_tasks(prog)]
+        self.problems += [*debug.problems, *self.modules.problems]
+        self.problems += check_tasks(prog) if self.types != "none" else [self._no_types()]
 
     def _kallsyms(self) -> Kallsyms | None:
         tables = tables_of_vmcoreinfo(self.info)
@@ -79,6 +80,11 @@ class Dump:
             return ModuleList(self.prog["modules"])
         except LookupError:
             return ModuleList(None)
+
+    def _no_types(self) -> Problem:
+        build_id = self.info.get("BUILD-ID")
+        what = "this dump has no types (BTF) that can be read, and no debug info was found for it"
+        return Problem(what, f"build id {build_id}" if build_id else "")
 
     def _mark_types(self, with_dwarf: set[str]) -> None:
         """Note of each module whether its types are known, and say which are not."""

@@ -35,8 +35,8 @@ KERNEL_HALF = 1 << 63
 Reader = Callable[[int, int], bytes]
 
 
-class KallsymsError(Exception):
-    """The table is not there or is not what it should be."""
+class KallsymsError(LookupError):
+    """The table is not what it should be: nothing can be looked up in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ class Kallsyms:
         self._read = read
         self._tables = tables
         self.count = int.from_bytes(read(tables.num_syms, 4), "little")
+        if tables.addresses is None and None in (tables.offsets, tables.relative_base):
+            raise KallsymsError("neither kallsyms_offsets nor kallsyms_addresses is known")
         if not 0 < self.count < MAX_SYMBOLS:
             raise KallsymsError(f"kallsyms_num_syms is {self.count}")
         self._tokens = self._read_tokens()
@@ -167,9 +169,7 @@ class Kallsyms:
         """
         tables, count = self._tables, self.count
         if tables.offsets is None or tables.relative_base is None:
-            if tables.addresses is None:
-                raise KallsymsError("neither kallsyms_offsets nor kallsyms_addresses is known")
-            return array("Q", self._read(tables.addresses, 8 * count)).__getitem__
+            return array("Q", self._read(tables.addresses or 0, 8 * count)).__getitem__
         base = int.from_bytes(self._read(tables.relative_base, 8), "little")
         offsets = array("i", self._read(tables.offsets, 4 * count))
         if offsets[-1] < 0:
@@ -187,7 +187,7 @@ class Kallsyms:
         end = self._address(after) if after < self.count else start + 1
         return Symbol(raw[1:], start, end - start, "", raw[:1])
 
-    def at(self, address: int) -> Symbol | None:
+    def symbol_at(self, address: int) -> Symbol | None:
         """Return the symbol that contains *address*: of several names for one place the first, as the kernel does."""
         after = self._after(address)
         if not 0 < after < self.count:
@@ -197,7 +197,7 @@ class Kallsyms:
             return None
         return self._symbol(bisect_left(range(after), start, key=self._address))
 
-    def find(self, name: str) -> Iterator[Symbol]:
+    def symbols_named(self, name: str) -> Iterator[Symbol]:
         """Iterate over the symbols with a name."""
         key = name.encode()
         if self._seqs is None:

@@ -11,11 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from drgn import FaultError, Object, offsetof
+from drgn import FaultError, Object
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.symbols import Symbol
+from rdmadiag.vmcore.walk import WalkError, list_entries
 
 __all__ = ("Module", "ModuleList")
 
@@ -171,6 +172,7 @@ class ModuleList:
     """
     All loaded modules.
 
+    :param head: ``modules`` (``struct list_head``), ``None`` when it was not found.
     :ivar complete: Whether the walk of the list came back to its head: only then is a module that is
         not here not loaded.
     :ivar problems: What went wrong on the way.
@@ -180,9 +182,7 @@ class ModuleList:
         self.complete = False
         self.problems: list[Problem] = []
         self._modules: list[Module] = []
-        if head is None:
-            self.problems.append(Problem("the module list was not found", "modules"))
-        else:
+        if head is not None:
             self._walk(head)
         pairs = sorted(
             ((low, end, one) for one in self._modules for low, end in one.ranges),
@@ -198,32 +198,23 @@ class ModuleList:
         return len(self._modules)
 
     def _walk(self, head: Object) -> None:
-        """Walk ``modules`` (``struct list_head``), bounded and checked for cycles."""
-        prog, seen = head.prog_, set[int]()
-        type_ = prog.type("struct module")
-        offset, end = offsetof(type_, "list"), head.address_of_().value_()
+        """Walk ``modules`` (``struct list_head``)."""
         try:
-            place = head.next.value_()
-            while place != end:
-                if place in seen or len(seen) >= MAX_MODULES:
-                    self.problems.append(Problem("the module list runs in a circle", f"{place:#x}"))
-                    return
-                seen.add(place)
-                self._add(Object(prog, type_, address=place - offset))
-                place = prog.read_u64(place)
+            for module in list_entries("struct module", head, "list", limit=MAX_MODULES):
+                self._add(module)
             self.complete = True
-        except FaultError as error:
-            what = f"the module list breaks off after {len(self._modules)} modules: {fault_text(error)}"
+        except WalkError as error:
+            what = f"the module list breaks off after {len(self._modules)} modules: {error}"
             self.problems.append(Problem(what, "modules"))
 
     def _add(self, module: Object) -> None:
-        if module.state.value_() == _UNFORMED:
-            return
         try:
-            self._modules.append(Module(module.address_of_()))
+            if module.state.value_() == _UNFORMED:
+                return
+            self._modules.append(Module(module))
         except FaultError as error:
             self.problems.append(
-                Problem(f"a module cannot be read: {fault_text(error)}", f"{module.address_:#x}")
+                Problem(f"a module cannot be read: {fault_text(error)}", f"{module.value_():#x}")
             )
 
     def named(self, name: str) -> Module | None:

@@ -2,10 +2,13 @@
 
 import logging
 
-from drgn import Architecture, Platform, PlatformFlags, Program
+from drgn import Architecture, BadDataError, FaultError, Platform, PlatformFlags, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
+from rdmadiag.vmcore.kdump_pages import KdumpPages
+from rdmadiag.vmcore.physical import PAGE, MemoryReader, by_pages
+from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("open_program",)
 
@@ -29,10 +32,45 @@ def open_program(core: CoreFile) -> Program:
             prog.set_core_dump(core.path)
     except Exception as error:
         # libkdumpfile's errors come as bare Exception: only these, and what drgn documents.
-        if type(error) is not Exception and not isinstance(error, (ValueError, OSError)):
+        known = (ValueError, OSError, BadDataError, FaultError)
+        if type(error) is not Exception and not isinstance(error, known):
             raise
         raise UserError(f"{core.path}: {_sentence(str(error))}") from error
-    return prog
+    if core.is_cut:
+        return by_pages(prog, core, _checked(prog, core))
+    if core.kind in ("live", "elf") or _translates(prog, core):
+        return prog
+    return by_pages(prog, core)
+
+
+def _checked(prog: Program, core: CoreFile) -> MemoryReader | None:
+    """Return a reader of physical memory that does not take what was cut off for zeros."""
+    if not core.kdump:
+        return None
+    pages = KdumpPages(core.path, core.kdump, core.size)
+
+    def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        for pfn in range(address // PAGE, (address + count - 1) // PAGE + 1):
+            if pages.is_lost(pfn):
+                raise FaultError("page is cut off", pfn * PAGE)
+        raw: bytes = prog.read(address, count, True)
+        return raw
+
+    return read
+
+
+def _translates(prog: Program, core: CoreFile) -> bool:
+    """
+    Tell whether the kernel's first page can be read by its virtual address.
+
+    libkdumpfile starts from the page table of the process that ran last, where the dump has it; when that
+    page is missing it can translate nothing, though the kernel's own table may be there.
+    """
+    try:
+        prog.read(VmcoreInfo(core.vmcoreinfo).symbol("_stext") or 0, 1)
+    except FaultError:
+        return False
+    return True
 
 
 def _platform(core: CoreFile) -> Platform | None:

@@ -8,6 +8,11 @@ proper and :mod:`.modules` for modules, behind one interface.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from drgn import FaultError
+
+from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.faults import fault_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,26 +39,31 @@ class Symbol(NamedTuple):
 
 
 class SymbolTable:
-    """Symbols of the kernel proper and of its modules."""
+    """
+    Symbols of the kernel proper and of its modules.
 
-    def __init__(self, kallsyms: "Kallsyms | None") -> None:
+    :param problems: Damage is added to it, once; what lies in the damaged part is not found.
+    """
+
+    def __init__(self, kallsyms: "Kallsyms | None", problems: list[Problem]) -> None:
         self.kallsyms = kallsyms
         self.modules: ModuleList | None = None
+        self._problems = problems
         self._cache: dict[int, Symbol | None] = {}
+        self._damaged: set[str] = set()
 
     def at(self, address: int) -> Symbol | None:
         """Return the symbol that contains *address*, or ``None``."""
-        try:
-            return self._cache[address]
-        except KeyError:
-            symbol = self._cache[address] = self._at(address)
-            return symbol
+        if address not in self._cache:
+            self._cache[address] = next(self._guarded(self._at(address)), None)
+        return self._cache[address]
 
-    def _at(self, address: int) -> Symbol | None:
+    def _at(self, address: int) -> "Iterator[Symbol]":
         module = self.modules.containing(address) if self.modules else None
-        if module:
-            return module.symbol_at(address)
-        return self.kallsyms.at(address) if self.kallsyms else None
+        table = module or self.kallsyms
+        symbol = table.symbol_at(address) if table else None
+        if symbol:
+            yield symbol
 
     def find(self, name: str, module: str | None = None) -> Symbol | None:
         """
@@ -67,9 +77,24 @@ class SymbolTable:
     def find_all(self, name: str, module: str | None = None) -> "Iterator[Symbol]":
         """Iterate over all symbols with a name; parameters as for :meth:`find`."""
         if not module and self.kallsyms:
-            yield from self.kallsyms.find(name)
+            yield from self._guarded(self.kallsyms.symbols_named(name))
         if module == "" or not self.modules:
             return
         for one in self.modules:
             if module in (None, one.name):
-                yield from one.symbols_named(name)
+                yield from self._guarded(one.symbols_named(name), one.name)
+
+    def _guarded(self, found: "Iterator[Symbol]", module: str = "") -> "Iterator[Symbol]":
+        """Iterate, and where a table is damaged say so and stop."""
+        try:
+            yield from found
+        except FaultError as error:
+            self._report(module, fault_text(error))
+        except LookupError as error:
+            self._report(module, str(error))
+
+    def _report(self, module: str, reason: str) -> None:
+        if module not in self._damaged:
+            self._damaged.add(module)
+            what = f"a part of the symbol table cannot be read: {reason}"
+            self._problems.append(Problem(what, module or "kallsyms"))

@@ -13,8 +13,8 @@ __all__ = ("VmcoreInfo",)
 class VmcoreInfo:
     """The note as a table; a line that is not ``key=value`` is passed over."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, raw: bytes) -> None:
+        text = raw.decode("ascii", "backslashreplace")
         pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
         self._table = {key.strip(): value.strip() for key, value in pairs}
 

@@ -35,6 +35,7 @@ __all__ = (
 )
 
 MAX_NODES = 65_536
+_ADDRESS_MASK = (1 << 64) - 1
 
 
 class WalkError(Exception):
@@ -113,7 +114,7 @@ def _entries(
             raise WalkError(f"the list ends in NULL after {len(seen)} entries", "0x0")
         following = _next(prog, place)
         seen.add(place)
-        yield Object(prog, pointer, place - offset)
+        yield Object(prog, pointer, (place - offset) & _ADDRESS_MASK)
         place = following
 
 

@@ -1,0 +1,63 @@
+"""
+Pages of a kdump file
+---------------------
+
+Which pages are really in a file that is cut short: libkdumpfile reads zeros where an uncompressed page lies
+after the end of the file.
+"""
+
+import struct
+from pathlib import Path
+
+from rdmadiag.vmcore.corefile import KdumpHeader
+
+__all__ = ("KdumpPages",)
+
+_CHUNK = 512
+"""Bytes of the bitmap between two counts that are kept."""
+_DESCRIPTOR = 24
+
+
+class KdumpPages:
+    """
+    The page descriptors of a kdump file.
+
+    :raises OSError: if the file cannot be read
+    """
+
+    def __init__(self, path: Path, header: KdumpHeader, size: int) -> None:
+        self._size = size
+        self._table = header.descriptors
+        self._file = path.open("rb")
+        start, length = header.second_bitmap
+        self._file.seek(start)
+        self._bitmap = self._file.read(length)
+        self._known: dict[int, bool] = {}
+        self._before = [0]
+        for place in range(0, length, _CHUNK):
+            chunk = self._bitmap[place : place + _CHUNK]
+            self._before.append(self._before[-1] + int.from_bytes(chunk, "little").bit_count())
+
+    def is_lost(self, pfn: int) -> bool:
+        """Tell whether a page frame should be in the file, but lies after its end."""
+        if pfn not in self._known:
+            self._known[pfn] = self._is_lost(pfn)
+        return self._known[pfn]
+
+    def _is_lost(self, pfn: int) -> bool:
+        byte, bit = divmod(pfn, 8)
+        if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
+            return False
+        place = self._table + self._rank(byte, bit) * _DESCRIPTOR
+        if place + _DESCRIPTOR > self._size:
+            return True
+        self._file.seek(place)
+        offset, size = struct.unpack_from("<QI", self._file.read(_DESCRIPTOR))
+        return bool(offset + size > self._size)
+
+    def _rank(self, byte: int, bit: int) -> int:
+        """Return how many pages of lower frames are in the file."""
+        chunk = byte // _CHUNK
+        part = int.from_bytes(self._bitmap[chunk * _CHUNK : byte + 1], "little")
+        below = part & ((1 << (8 * (byte % _CHUNK) + bit)) - 1)
+        return self._before[chunk] + below.bit_count()

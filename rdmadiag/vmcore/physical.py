@@ -1,0 +1,73 @@
+"""
+Physical memory
+---------------
+
+A program over the physical pages of a dump, which finds virtual addresses itself: to see which pages are
+read, and for dumps that libkdumpfile cannot translate because a page table is missing.
+"""
+
+from collections.abc import Callable
+
+from drgn import FaultError, Program
+
+from rdmadiag.vmcore.corefile import CoreFile
+from rdmadiag.vmcore.kallsyms import Kallsyms, tables_of_vmcoreinfo
+from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
+
+__all__ = ("PAGE", "MemoryReader", "by_pages")
+
+PAGE = 4096
+
+MemoryReader = Callable[[int, int, int, bool], bytes]
+"""Reads memory: address, size, offset in the segment, whether the address is physical."""
+
+_PHYSICAL_LIMIT = 1 << 52
+_DIRECT_MAP_SIZE = 1 << 46
+_KERNEL_MAP = 0xFFFFFFFF80000000
+"""``__START_KERNEL_map`` of x86-64."""
+
+
+def by_pages(
+    source: Program, core: CoreFile, read: MemoryReader | None = None, *, linear: bool = True
+) -> Program:
+    """
+    Return a program over the physical memory of another.
+
+    :param read: Reads physical memory in place of *source*.
+    :param linear: Find the kernel's image and its direct map without page tables.
+    """
+
+    def direct(address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        raw: bytes = source.read(address, count, True)
+        return raw
+
+    prog = Program(source.platform, vmcoreinfo=core.vmcoreinfo)
+    prog.add_memory_segment(0, _PHYSICAL_LIMIT, read or direct, True)
+    prog.set_linux_kernel_custom(core.vmcoreinfo, False)
+    if linear:
+        _map_linearly(prog, VmcoreInfo(core.vmcoreinfo))
+    return prog
+
+
+def _map_linearly(prog: Program, info: VmcoreInfo) -> None:
+    """Map what is linear on x86-64: the kernel's image, and all memory at ``page_offset_base``."""
+    phys_base, size = info.number("phys_base"), info.number("KERNEL_IMAGE_SIZE")
+    if phys_base is None or size is None:
+        return
+    _add_linear(prog, _KERNEL_MAP, size, phys_base)
+    tables = tables_of_vmcoreinfo(info)
+    try:
+        kallsyms = Kallsyms(prog.read, tables) if tables else None
+        base = next(kallsyms.symbols_named("page_offset_base"), None) if kallsyms else None
+        if base:
+            _add_linear(prog, prog.read_u64(base.address), _DIRECT_MAP_SIZE, 0)
+    except (FaultError, LookupError):
+        return
+
+
+def _add_linear(prog: Program, start: int, size: int, physical: int) -> None:
+    def read(_address: int, count: int, offset: int, _physical: bool) -> bytes:
+        raw: bytes = prog.read(physical + offset, count, True)
+        return raw
+
+    prog.add_memory_segment(start, size, read, False)
