@@ -69,7 +69,7 @@ class CompiledDriver(msgspec.Struct, frozen=True, array_like=True):
     subsystem: str
     prefix: str
     literals: list[str]
-    catch_all: bool
+    own: str
 
 
 class Compiled(msgspec.Struct, array_like=True):

@@ -93,7 +93,7 @@ def _rule(rule: EventRule, where: str) -> Rule:
         difference=rule.difference,
         literals=literals,
         companions=_listed(rule.companion),
-        words=_words(rule, literals),
+        words=_words(rule, literals, where),
     )
 
 
@@ -119,28 +119,41 @@ def _literals(rule: EventRule, typed: str, where: str) -> list[str]:
     return literals
 
 
-def _words(rule: EventRule, literals: list[str]) -> list[str]:
-    """Return an index word for each literal, or none at all when one literal has no whole word."""
+def _words(rule: EventRule, literals: list[str], where: str) -> list[str]:
+    """
+    Return an index word for each literal, or none at all when a literal has no whole word.
+
+    :raises RuleError: On a literal that no sample holds: nothing would show whether it finds its lines.
+    """
     words = []
     for literal in literals:
-        texts = [s.text for s in rule.samples.match if literal in s.text]
-        words.append(index_word(literal, texts) if texts else "")
+        texts = [" ".join(s.text.split()) for s in rule.samples.match]
+        held = [t for t in texts if literal in t]
+        if not held:
+            raise RuleError(f"{where}.samples.match: no line with the literal {literal!r}")
+        words.append(index_word(literal, held))
     return sorted(set(words)) if all(words) else []
 
 
 def _driver(path: Path, name: str, content: EventFile) -> CompiledDriver:
     driver = content.drivers[name]
     where = f"{path}: drivers.{name}"
+    if not driver.literals or any(len(x) < MIN_LITERAL for x in driver.literals):
+        raise RuleError(f"{where}.literals: none, or one shorter than {MIN_LITERAL} characters")
+    prefix = _prefix(driver.prefix, f"{where}.prefix")
+    own = _prefix(driver.own, f"{where}.own")
+    return CompiledDriver(name, driver.subsystem, prefix, driver.literals, own)
+
+
+def _prefix(pattern: str, where: str) -> str:
     try:
-        prefix = loosen_blanks(typed_groups(driver.prefix)[0])
+        prefix = loosen_blanks(typed_groups(pattern)[0])
         regex.compile(prefix)
     except (PatternError, regex.error) as error:
-        raise RuleError(f"{where}.prefix: {error}") from error
-    if nested_quantifier(prefix):
-        raise RuleError(f"{where}.prefix: a repeat inside a repeat")
-    if any(len(x) < MIN_LITERAL for x in driver.literals):
-        raise RuleError(f"{where}.literals: shorter than {MIN_LITERAL} characters")
-    return CompiledDriver(name, driver.subsystem, prefix, driver.literals, driver.catch_all)
+        raise RuleError(f"{where}: {error}") from error
+    if bad := nested_quantifier(prefix):
+        raise RuleError(f"{where}: a repeat inside a repeat: {bad}")
+    return prefix
 
 
 def _formats(content: EventFile) -> Iterator[Format]:

@@ -134,22 +134,50 @@ def fixed_runs(pattern: str) -> list[str]:
     """
     Return the strings that every text matched by *pattern* holds, single blanks for its blanks.
 
-    Only what stands outside groups and alternatives counts.
+    What stands in alternatives, in look-arounds, or in groups that may be absent does not count.
     """
-    runs, run, depth = [], "", 0
-    for kind, text in tokens(pattern):
-        char = _literal_char(kind, text) if depth == 0 else ""
-        if kind == "alternative" and depth == 0:
-            return []
-        if kind == "quantifier" and depth == 0 and text[0] in "?*{":
-            run = run[:-1]
-        depth += {"open": 1, "close": -1}.get(kind, 0)
-        if char:
+    pieces = list(tokens(pattern))
+    if any(kind == "alternative" for kind, _ in pieces) and _alternatives_at_top(pieces):
+        return []
+    runs, run, position = [], "", 0
+    while position < len(pieces):
+        kind, text = pieces[position]
+        if kind == "open" and not _always_there(pieces, position):
+            position = _closing(pieces, position)
+        if char := _literal_char(kind, text):
             run += char
         elif run:
-            runs.append(run)
+            runs.append(run[:-1] if kind == "quantifier" and text[0] in "?*{" else run)
             run = ""
+        position += 1
     return [r for r in (x.strip() for x in [*runs, run]) if r]
+
+
+def _alternatives_at_top(pieces: list[Token]) -> bool:
+    depth = 0
+    for kind, _ in pieces:
+        depth += {"open": 1, "close": -1}.get(kind, 0)
+        if kind == "alternative" and depth == 0:
+            return True
+    return False
+
+
+def _closing(pieces: list[Token], start: int) -> int:
+    """Return the position of the bracket that closes the group opened at *start*."""
+    depth = 0
+    for position in range(start, len(pieces)):
+        depth += {"open": 1, "close": -1}.get(pieces[position][0], 0)
+        if depth == 0:
+            return position
+    return len(pieces) - 1
+
+
+def _always_there(pieces: list[Token], start: int) -> bool:
+    """Tell whether the group opened at *start* is a plain one, without alternatives, that cannot be absent."""
+    end = _closing(pieces, start)
+    follows = pieces[end + 1][0] if end + 1 < len(pieces) else ""
+    plain = pieces[start][1] in ("(", "(?:") or pieces[start][1].startswith("(?P<")
+    return plain and follows != "quantifier" and not _alternatives_at_top(pieces[start + 1 : end])
 
 
 def _literal_char(kind: str, text: str) -> str:

@@ -16,6 +16,7 @@ _DIGITS = re.compile(r"\d+")
 MAX_FRAMES = 256
 MAX_HISTORY = 16
 MAX_MESSAGE = 400
+MAX_TEXT = 4096
 SIGNATURE_FRAMES = 4
 
 TASK = "task"
@@ -187,14 +188,14 @@ class Report:
             where=Where(source, record.line, record.offset),
             host=record.host,
             time=record.time,
-            text=record.raw.decode("utf-8", "backslashreplace"),
+            text=record.text[:MAX_TEXT].rstrip("\r\n"),
         )
 
     def _all_fields(self) -> dict[str, Any]:
         stack = list(real(self._whole_stack()))
         functions = [f.function for f in stack]
         task = self.fields.get("task")
-        fields: dict[str, Any] = dict.fromkeys(COMMON)
+        fields: dict[str, Any] = dict.fromkeys(sorted(COMMON))
         fields |= self.fields
         fields |= {
             "message": (self.note or self.message)[:MAX_MESSAGE],
@@ -227,14 +228,25 @@ class Report:
         """Return what is the same in two reports of one fault."""
         telling = [f.function for f in stack if f.function not in _REPORTING]
         head = " ".join(str(self.fields[n]) for n in ("bug", "cache") if self.fields.get(n))
-        return " < ".join(telling[:SIGNATURE_FRAMES]) or head or _DIGITS.sub("#", (self.note or self.message)[:80])
+        return (
+            " < ".join(telling[:SIGNATURE_FRAMES])
+            or head
+            or _DIGITS.sub("#", (self.note or self.message)[:80])
+        )
 
 
-COMMON = (
-    *("task", "pid", "cpu", "state", "seconds", "workqueue", "work_function", "release", "tainted"),
-    *("bug", "source", "nmi"),
+COMMON = word_set(
+    "task pid cpu state seconds workqueue work_function release tainted bug source nmi"
 )
 """Fields that every report has; ``None`` when the log does not tell."""
+
+FIELDS = COMMON | word_set(
+    """
+    message comm frames functions modules subsystem duplicate_functions place complete elided history style signature
+    workqueues cpus pool kind_of cache size order mode reason address file line flavour flusher flushed ppid access
+    """
+)
+"""All fields of the facts that traces give."""
 
 
 def _history(stack: Stack) -> dict[str, Any]:

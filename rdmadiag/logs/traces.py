@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Fact
+from rdmadiag.logs.report import FIELDS
 from rdmadiag.logs.starters import may_open
 from rdmadiag.logs.stream import Stream
 from rdmadiag.logs.words import word_set
@@ -22,6 +23,9 @@ TRACE_KINDS = word_set("""
     kernel.trace task
     """)
 """The kinds of facts that traces give."""
+
+TRACE_FIELDS = FIELDS
+"""The fields that such facts may have."""
 
 
 class Traces:

@@ -36,18 +36,57 @@ class Match:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
 class _Driver:
-    driver: CompiledDriver
-    prefix: "regex.Pattern[str]"
-    rule: Rule
+    """How the messages of a driver begin, with its patterns compiled when they are first needed."""
 
-    def begins(self, message: str) -> "regex.Match[str] | None":
-        """Match the driver's prefix, for a line that the prefilter would have found, too."""
-        literals = self.driver.literals
-        if literals and not any(x in message for x in literals):
+    def __init__(self, driver: CompiledDriver) -> None:
+        self.name = driver.name
+        self.subsystem = driver.subsystem
+        self.rule = _message_rule(driver.subsystem)
+        self._literals = driver.literals
+        self._texts = driver.prefix, driver.own
+
+    @cached_property
+    def _prefix(self) -> "regex.Pattern[str]":
+        return regex.compile(self._texts[0])
+
+    @cached_property
+    def _own(self) -> "regex.Pattern[str] | None":
+        return regex.compile(self._texts[1]) if self._texts[1] else None
+
+    def begins(self, message: str) -> "_Begin | None":
+        """Return how the message begins, when it may be this driver's and the prefilter would have found it."""
+        if not any(x in message for x in self._literals):
             return None
-        return self.prefix.match(message)
+        found = self._prefix.match(message)
+        if found is None:
+            return None
+        groups = found.groupdict()
+        device = groups.get("device") or groups.get("name") or groups.get("pci")
+        return _Begin(self, device, bool(self._own and self._own.match(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """A message that begins as those of *driver* do; *own*: as only those do."""
+
+    driver: _Driver
+    device: str | None
+    own: bool
+
+    def match(self, text: Format | None) -> Match:
+        """Return the fact that a message with this beginning, and this format if it is known, is."""
+        return Match(
+            self.driver.rule,
+            {
+                "subsystem": self.driver.subsystem,
+                "driver": self.driver.name,
+                "device": self.device,
+                "file": text.file if text else None,
+                "function": text.function if text else None,
+                "format": text.format if text else None,
+            },
+        )
 
 
 class Vocabulary:
@@ -63,7 +102,8 @@ class Vocabulary:
         self._tables: dict[str, dict[str, str]] = {}
         rules: dict[tuple[str, str], Rule] = {}
         self._formats: list[Format] = []
-        drivers: dict[str, CompiledDriver] = {}
+        self._drivers: dict[str, _Driver] = {}
+        self._driver_literals: list[str] = []
         for part in parts:
             rules = {(r.event, r.pattern): r for r in part.rules} | {
                 k: r
@@ -71,10 +111,11 @@ class Vocabulary:
                 if k not in {(x.event, x.pattern) for x in part.rules}
             }
             self._formats += part.formats
-            drivers |= {d.name: d for d in part.drivers}
+            self._drivers |= {d.name: _Driver(d) for d in part.drivers}
+            self._driver_literals += [x for d in part.drivers for x in d.literals]
             self._tables |= part.tables
         self.rules = list(rules.values())
-        self._drivers = drivers
+        self._driver_literals = list(dict.fromkeys(self._driver_literals))
         self._patterns: dict[int, regex.Pattern[str]] = {}
         self._index_rules()
 
@@ -120,17 +161,6 @@ class Vocabulary:
                 self._alone.setdefault(text.word, []).append(text)
 
     @cached_property
-    def _begins(self) -> list[_Driver]:
-        return [
-            _Driver(d, regex.compile(d.prefix), _message_rule(d.subsystem))
-            for d in self._drivers.values()
-        ]
-
-    @cached_property
-    def _by_name(self) -> dict[str, _Driver]:
-        return {d.driver.name: d for d in self._begins}
-
-    @cached_property
     def event_kinds(self) -> set[str]:
         """The kinds of facts that messages give."""
         return {MESSAGE_KIND, *(r.event for r in self.rules)}
@@ -145,8 +175,7 @@ class Vocabulary:
                 scan[literal] = (
                     known | set(rule.companions) if known is not None and rule.companions else None
                 )
-        for driver in self._drivers.values():
-            scan |= dict.fromkeys(driver.literals)
+        scan |= dict.fromkeys(self._driver_literals)
         return scan | dict.fromkeys(f.literal for f in self._formats if f.alone)
 
     @cached_property
@@ -214,27 +243,25 @@ class Vocabulary:
         return fields
 
     def _match_format(self, message: str, words: set[str]) -> Match | None:
-        drivers = [(d, m) for d in self._begins if (m := d.begins(message))]
-        index = self._prefixed if drivers else self._alone
+        begins = self._begins(message)
+        index = self._prefixed if begins else self._alone
         found = [f for w in words & index.keys() for f in index[w] if f.literal in message]
-        names = {d.driver.name for d, _ in drivers}
-        for text in sorted(found, key=lambda f: (f.driver not in names, -len(f.literal), f.file)):
-            if (text.alone or text.driver in names) and self._prints(text, message):
-                return self._recognised(text, drivers)
-        for driver, begin in drivers:
-            if driver.driver.catch_all:
-                return Match(driver.rule, _message_fields(driver, begin, None))
-        return None
+        found.sort(key=lambda f: (f.driver not in begins, -len(f.literal), f.file))
+        found.sort(key=lambda f: not (f.driver in begins and begins[f.driver].own))
+        for text in found:
+            begin = begins.get(text.driver)
+            if (begin or text.alone) and self._prints(text, message):
+                return (begin or _Begin(self._drivers[text.driver], None, own=False)).match(text)
+        return next((b.match(None) for b in begins.values() if b.own), None)
+
+    def _begins(self, message: str) -> dict[str, _Begin]:
+        """Return the drivers that the message may be of, by name."""
+        if not any(x in message for x in self._driver_literals):
+            return {}
+        return {d.name: b for d in self._drivers.values() if (b := d.begins(message))}
 
     def _prints(self, text: Format, message: str) -> bool:
         return self._search(-1 - id(text), format_pattern(text.format), message) is not None
-
-    def _recognised(self, text: Format, drivers: list[tuple[_Driver, "regex.Match[str]"]]) -> Match:
-        for driver, begin in drivers:
-            if driver.driver.name == text.driver:
-                return Match(driver.rule, _message_fields(driver, begin, text))
-        driver = self._by_name[text.driver]
-        return Match(driver.rule, _message_fields(driver, None, text))
 
 
 def _compiled(directory: Path) -> Compiled:
@@ -268,17 +295,3 @@ def _message_rule(subsystem: str) -> Rule:
         companions=[],
         words=[],
     )
-
-
-def _message_fields(
-    driver: _Driver, begin: "regex.Match[str] | None", text: Format | None
-) -> Fields:
-    device = begin.groupdict().get("device") if begin else None
-    return {
-        "subsystem": driver.driver.subsystem,
-        "driver": driver.driver.name,
-        "device": device,
-        "file": text.file if text else None,
-        "function": text.function if text else None,
-        "format": text.format if text else None,
-    }

@@ -65,16 +65,17 @@ class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     How the messages of one driver begin.
 
-    :ivar prefix: Pattern at the start of a message; what it matches was printed by this driver.
-    :ivar literals: Strings of which every such line holds one; with none, lines are only found by the
-        fixed parts of the driver's formats.
-    :ivar catch_all: Whether any line that begins so is an RDMA message, also one of an unknown format.
+    :ivar prefix: Pattern at the start of a message that may have been printed by this driver; a group
+        ``device`` gives the device.
+    :ivar literals: Strings of which every such line holds one, for the prefilter.
+    :ivar own: Pattern at the start of a message that only this driver prints: such a line is an RDMA message
+        also when its format is not known. Empty: none is.
     """
 
     subsystem: str
     prefix: str
-    literals: list[str] = []
-    catch_all: bool = True
+    literals: list[str]
+    own: str = ""
 
 
 class MessageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
