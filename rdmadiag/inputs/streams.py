@@ -43,12 +43,23 @@ class FileStream:
 
     def read(self, size: int, /) -> bytes:
         """Return at most *size* bytes from the position, ``b""`` at the end."""
-        data = self.pread(min(size, self.size - self.position), self.position)
-        self.position += len(data)
-        if not data and self.position < self.size:
+        buffer = bytearray(max(0, min(size, self.size - self.position)))
+        return bytes(buffer[: self.readinto(memoryview(buffer))])
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill *view* from the position; return how many bytes there were."""
+        size = min(len(view), self.size - self.position)
+        try:
+            count = os.preadv(self.fd, [view[:size]], self.position) if size > 0 else 0
+        except OSError as error:
+            self._report(f"cannot be read: {error.strerror}", self.position)
+            self.size = self.position
+            return 0
+        self.position += count
+        if not count and self.position < self.size:
             self._report("the file became shorter while it was read", self.position)
             self.size = self.position
-        return data
+        return count
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return at most *size* bytes at *offset*."""

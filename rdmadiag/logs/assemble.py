@@ -1,0 +1,276 @@
+"""From lines to the heads and messages of records: what was wrapped is joined, what was glued is parted."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rdmadiag.logs import lines, wrapping
+from rdmadiag.logs.grammar import Parsed, parse, strip_lead
+from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.lines import Line
+from rdmadiag.logs.structured import parse_export, parse_json, parse_object
+
+MAX_ENTRY_LINES = 512
+ANNOUNCED_LINES = 3
+
+
+@dataclass(slots=True)
+class Unit:
+    """
+    A record before it is dated.
+
+    :ivar parsed: Its head and message.
+    :ivar headed: It has a head of its own.
+    """
+
+    line: int
+    offset: int
+    raw: bytes
+    parsed: Parsed
+    headed: bool
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many records there were, and how many lines that are none."""
+
+    records: int = 0
+    unparsed: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A record that may go on in the next line."""
+
+    first: Line
+    raw: bytes
+    parsed: Parsed
+    headed: bool
+    width: int
+    lines: int = 1
+    quotes: int = 0
+    indented: bool = False
+
+
+class Assembler:
+    """
+    Puts records together; every line is given once and in order.
+
+    :ivar tally: What was counted; lines that were left out between are the scanner's to count.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        """:param layout: From :func:`rdmadiag.logs.layout.survey`."""
+        self.tally = Tally()
+        self._layout = layout
+        self._open: _Open | None = None
+        self._soft: list[Line] = []
+        self._announced: Parsed | None = None
+        self._announced_lines = 0
+        self._line = {
+            "text": self._text_line,
+            "json": self._json_line,
+            "csv": self._csv_line,
+            "export": self._entry_line,
+            "pretty": self._entry_line,
+        }[layout.style]
+
+    def feed(self, line: Line) -> list[Unit]:
+        """Take in the next line; return the records that are complete."""
+        units: list[Unit] = []
+        for piece in self._whole(line):
+            if self._layout.style == "export":
+                units += self._line(piece, "")
+                continue
+            for number, text in enumerate(lines.text_of(piece.raw)):
+                units += self._line(piece, text) if not number else self._stray(piece, text)
+        return units
+
+    def flush(self) -> list[Unit]:
+        """Return what is still open."""
+        units: list[Unit] = []
+        if self._soft:
+            last, self._soft = self._soft, []
+            for piece in _unquoted(last):
+                units += self._line(piece, lines.text_of(piece.raw)[0])
+        return units + self._close()
+
+    def _whole(self, line: Line) -> list[Line]:
+        """Put the soft breaks of quoted-printable together."""
+        if not self._layout.quoted_printable:
+            return lines.pieces(line)
+        self._soft.append(line)
+        if lines.ends_softly(line.raw) and len(self._soft) < MAX_ENTRY_LINES:
+            return []
+        soft, self._soft = self._soft, []
+        return _unquoted(soft)
+
+    def _stray(self, line: Line, text: str) -> list[Unit]:
+        """Take in what follows a carriage return inside a line."""
+        if self._open is None or parse(text, self._layout.hints):
+            return self._line(line, text)
+        self._open.parsed.message += text
+        return []
+
+    def _text_line(self, line: Line, text: str) -> list[Unit]:
+        parsed, opened = parse(text, self._layout.hints), self._open
+        if parsed and not (opened and wrapping.is_dangling(opened.parsed.message)):
+            return self._begin(line, text, parsed, headed=True)
+        if opened and wrapping.goes_on(
+            opened.parsed.message, opened.width, text, headed=opened.headed
+        ):
+            self._join(opened, line, text)
+            return []
+        after_head = opened is not None and (opened.headed or opened.indented)
+        units = self._close()
+        if text.strip():
+            units += self._begin(line, text, _bare(text), headed=False)
+            if self._open:
+                self._open.indented = after_head and text[0] in " \t"
+            return units
+        self._announced = None
+        return units
+
+    def _begin(self, line: Line, text: str, parsed: Parsed, *, headed: bool) -> list[Unit]:
+        units = self._close()
+        if parsed.announces:
+            self._announced, self._announced_lines = parsed, ANNOUNCED_LINES
+            self.tally.records += 1
+            return units
+        if self._announced and not parsed.stamp.known:
+            parsed.stamp, parsed.host = self._announced.stamp, self._announced.host
+            self._announced_lines -= 1
+            if not self._announced_lines:
+                self._announced = None
+        self._open = _Open(line, line.raw, parsed, headed, len(text))
+        return units
+
+    def _join(self, opened: _Open, line: Line, text: str) -> None:
+        opened.parsed.message = wrapping.joined(
+            opened.parsed.message, opened.width, self._layout.hard_width, text
+        )
+        opened.width = len(text)
+        self._append(opened, line)
+
+    def _append(self, opened: _Open, line: Line) -> None:
+        opened.lines += 1
+        if len(opened.raw) < lines.LINE:
+            opened.raw += b"\n" + line.raw
+
+    def _close(self) -> list[Unit]:
+        opened, self._open = self._open, None
+        if opened is None:
+            return []
+        if self._layout.style in ("export", "pretty", "csv"):
+            return self._close_entry(opened)
+        self._count(opened)
+        first = opened.first
+        parts = wrapping.parted(opened.parsed, self._layout.hints)
+        self.tally.records += len(parts) - 1
+        return [
+            Unit(first.number, first.offset, opened.raw, part, opened.headed or number > 0)
+            for number, part in enumerate(parts)
+        ]
+
+    def _count(self, opened: _Open) -> None:
+        message = opened.parsed.message
+        if opened.headed or wrapping.looks_like_kernel(message):
+            self.tally.records += 1
+        elif not (wrapping.is_elision(message) or opened.indented):
+            self.tally.unparsed += 1
+
+    def _json_line(self, line: Line, text: str) -> list[Unit]:
+        parsed = parse_json(text, self._layout.hints) if text[:1] in '{d\x1e"' else None
+        if parsed is None:
+            return self._text_line(line, text)
+        units = self._begin(line, text, parsed, headed=True)
+        return units + self._close()
+
+    def _csv_line(self, line: Line, text: str) -> list[Unit]:
+        """Read a row; a quoted cell may hold line ends."""
+        opened = self._open
+        if opened and opened.quotes % 2:
+            opened.parsed.message += "\n" + text
+            opened.quotes += text.count('"')
+            self._append(opened, line)
+            return [] if opened.lines < MAX_ENTRY_LINES else self._close()
+        units = self._close()
+        if text.strip():
+            self._open = _Open(
+                line, line.raw, _bare(text), False, len(text), quotes=text.count('"')
+            )
+        return units
+
+    def _entry_line(self, line: Line, text: str) -> list[Unit]:
+        """Read a line of an entry that takes several lines."""
+        export = self._layout.style == "export"
+        begins = line.raw.startswith(b"__CURSOR=") if export else text.rstrip().endswith("{")
+        opened = self._open
+        if opened and not begins and opened.lines < MAX_ENTRY_LINES:
+            if export and not line.raw:
+                return self._close()
+            self._append(opened, line)
+            return []
+        units = self._close()
+        if line.raw.strip():
+            self._open = _Open(line, line.raw, _bare(text), False, 0)
+        return units
+
+    def _close_entry(self, opened: _Open) -> list[Unit]:
+        parsed = self._entry(opened)
+        if parsed is None:
+            return []
+        self.tally.records += 1
+        first = opened.first
+        return [Unit(first.number, first.offset, opened.raw, parsed, headed=True)]
+
+    def _entry(self, opened: _Open) -> Parsed | None:
+        layout = self._layout
+        if layout.style == "export":
+            return parse_export(opened.raw, layout.hints)
+        if layout.style == "pretty":
+            return _pretty(opened.raw, layout)
+        text = opened.parsed.message
+        parsed = (
+            layout.columns.parse(_one_line(text, layout), layout.hints) if layout.columns else None
+        )
+        if parsed is None and (layout.columns is None or text.rstrip("\r") != layout.columns.head):
+            self.tally.unparsed += 1
+        return parsed
+
+
+def _bare(text: str) -> Parsed:
+    from rdmadiag.logs.stamps import Stamp
+
+    return Parsed(Stamp(), strip_lead(text).rstrip())
+
+
+def _unquoted(soft: list[Line]) -> list[Line]:
+    first = soft[0]
+    raw = b"\n".join(x.raw for x in soft)
+    return [Line(first.number, first.offset, part) for part in lines.unquoted(raw).split(b"\n")]
+
+
+def _one_line(text: str, layout: Layout) -> str:
+    """Undo line ends inside a row: an export that was cut at some width, not a message of several lines."""
+    parts = text.split("\n")
+    whole = parts[0].rstrip("\r")
+    for before, part in pairwise(parts):
+        whole = wrapping.joined(whole, len(before), layout.hard_width, part.rstrip("\r"))
+    return whole
+
+
+def _pretty(raw: bytes, layout: Layout) -> Parsed | None:
+    """Read an object that is spread over lines, in whatever list it stands."""
+    import msgspec
+
+    body = raw[raw.find(b"{") :]
+    end = next(
+        (n for n, x in enumerate(body.split(b"\n")) if n and x.strip().startswith(b"}")), None
+    )
+    if end is None:
+        return None
+    try:
+        data = msgspec.json.decode(b"\n".join(body.split(b"\n")[:end]) + b"}")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return parse_object(data, layout.hints) if isinstance(data, dict) else None

@@ -1,0 +1,185 @@
+"""
+A log in blocks of whole lines.
+
+Each block keeps some of what came before it, so that a record can be followed back to its beginning. A line
+that is longer than a line may be is cut, and the rest of it counted but not kept. Blocks of a long log are
+read, decompressed and counted by a second thread while the first one searches the block before.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from rdmadiag.inputs.limits import DEFAULT, Limits
+from rdmadiag.inputs.streams import FileStream, Stream
+
+CONTEXT = 16 << 10
+NUL_RUN = b"\0" * 8
+
+
+@dataclass(slots=True)
+class Block:
+    """
+    Some whole lines.
+
+    :ivar data: The buffer; it is used again once the next block was asked for.
+    :ivar context: Where lines of the blocks before begin in it.
+    :ivar start: Where the lines of this block begin in it, *end*: where they end.
+    :ivar offset: Byte offset of *start* in the log; *line*: its line number.
+    :ivar lines: How many line ends there are.
+    :ivar alike: How many line ends are followed by what the most of this log's lines begin with.
+    :ivar last: The log ends with this block.
+    """
+
+    data: bytearray
+    context: int
+    start: int
+    end: int
+    offset: int
+    line: int
+    lines: int = 0
+    alike: int = 0
+    last: bool = False
+    view: memoryview = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the view that the prefilter reads."""
+        self.view = memoryview(self.data)[self.start : self.end]
+
+
+@dataclass(slots=True)
+class Cuts:
+    """
+    Lines that were too long.
+
+    :ivar first: Byte offset of the first of them.
+    """
+
+    count: int = 0
+    first: int = 0
+
+    def add(self, offset: int) -> None:
+        """Note one more."""
+        self.first = self.first if self.count else offset
+        self.count += 1
+
+
+class Blocks:
+    """
+    Reads a stream in blocks.
+
+    :ivar anchor: What most lines begin with, as far as is known by now; set by whoever knows.
+    :ivar size: Bytes that were read.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        cuts: Cuts,
+        size: int = 1 << 20,
+        limits: Limits = DEFAULT,
+        line: int = 1,
+    ) -> None:
+        """
+        :param cuts: Takes the lines that were too long.
+        :param size: Bytes of a block; the whole of it may take a line and the context more.
+        :param line: Number of the first line.
+        """
+        self.anchor = b""
+        self.size = stream.position if isinstance(stream, FileStream) else 0
+        self._stream = stream
+        self._cuts = cuts
+        self._block = size
+        self._limits = limits
+        self._line = line
+        self._filled = 0
+        self._cutting = False
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield the blocks; each must be done with before the next one is asked for."""
+        block = self._fill(self._buffer(), b"", 0)
+        if block.last:
+            yield block
+            return
+        spare = self._buffer()
+        with ThreadPoolExecutor(1) as pool:
+            while not block.last:
+                following = pool.submit(self._after, block, spare)
+                yield block
+                spare, block = block.data, following.result()
+        yield block
+
+    def _buffer(self) -> bytearray:
+        return bytearray(CONTEXT + self._limits.line + self._block)
+
+    def _after(self, block: Block, buffer: bytearray) -> Block:
+        """Read the block that follows *block* into *buffer*."""
+        rest = bytes(block.data[block.end : self._filled])
+        context = b"" if self._cutting else self._context(block)
+        return self._fill(buffer, context + rest, len(context))
+
+    @staticmethod
+    def _context(block: Block) -> bytes:
+        """Return the last whole lines of *block*."""
+        begin = max(block.context, block.end - CONTEXT)
+        if begin > block.context:
+            begin = block.data.find(b"\n", begin, block.end) + 1 or block.end
+        return bytes(block.data[begin : block.end])
+
+    def _fill(self, buffer: bytearray, head: bytes, start: int) -> Block:
+        buffer[: len(head)] = head
+        offset = self.size - (len(head) - start)
+        filled, ended = self._read(buffer, len(head))
+        if self._cutting:
+            filled, dropped = self._drop(buffer, start, filled)
+            offset += dropped
+        end = filled if ended else self._last_end(buffer, start, filled)
+        if end == start and not ended and filled - start > self._limits.line:
+            self._cuts.add(offset)
+            filled = end = start + self._limits.line
+            self._cutting = True
+        self._filled = filled
+        block = Block(buffer, 0, start, end, offset, self._line, last=ended)
+        block.lines = buffer.count(b"\n", start, end)
+        self._line += block.lines
+        if self.anchor:
+            block.alike = buffer.count(b"\n" + self.anchor, max(0, start - 1), end)
+            block.alike += not start and buffer.startswith(self.anchor)
+        return block
+
+    def _read(self, buffer: bytearray, filled: int) -> tuple[int, bool]:
+        """Fill the buffer up from the stream; say whether the stream has ended."""
+        view = memoryview(buffer)[: max(filled, min(len(buffer), filled + self._block))]
+        while filled < len(view):
+            if isinstance(self._stream, FileStream):
+                count = self._stream.readinto(view[filled:])
+            else:
+                data = self._stream.read(len(view) - filled)
+                count = len(data)
+                view[filled : filled + count] = data
+            if not count:
+                return filled, True
+            filled += count
+            self.size += count
+        return filled, False
+
+    def _last_end(self, buffer: bytearray, start: int, filled: int) -> int:
+        """Return where the last whole line ends; a run of NUL bytes ends one, too."""
+        end = max(buffer.rfind(b"\n", start, filled) + 1, start)
+        if filled - end > self._limits.line:
+            run = buffer.rfind(NUL_RUN, end, filled)
+            end = run + len(NUL_RUN) if run >= 0 else end
+        return end
+
+    def _drop(self, buffer: bytearray, start: int, filled: int) -> tuple[int, int]:
+        """Leave out what still belongs to the line that was cut."""
+        found = buffer.find(b"\n", start, filled)
+        run = buffer.find(NUL_RUN, start, filled if found < 0 else found)
+        if found < 0 and run < 0:
+            return start, filled - start
+        self._cutting = False
+        end = found + 1 if run < 0 else run + len(NUL_RUN)
+        if run < 0:
+            self._line += 1
+        buffer[start : start + filled - end] = buffer[end:filled]
+        return start + filled - end, end - start

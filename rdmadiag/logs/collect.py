@@ -1,0 +1,78 @@
+"""Logs to facts."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from rdmadiag.facts.model import Collected, InputInfo
+from rdmadiag.inputs.sniff import Kind
+from rdmadiag.inputs.source import Source
+from rdmadiag.logs.events import CONTEXT_LITERALS
+from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.prefilter import Search, make_search
+from rdmadiag.logs.protocols import TraceReader, Vocabulary
+from rdmadiag.logs.series import Series
+from rdmadiag.logs.summary import summarize
+
+MakeTraces = Callable[[str], TraceReader]
+
+
+def traces_of(name: str) -> TraceReader:
+    """Return the reader of traces for the input *name*."""
+    from rdmadiag.logs.traces import Traces
+
+    return Traces(name)
+
+
+class LogCollector:
+    """Reads logs to facts; one for all logs, as its search takes a while to make."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        options: LogOptions | None = None,
+        make_traces: MakeTraces = traces_of,
+    ) -> None:
+        """:param make_traces: Makes a reader of traces for the name of an input."""
+        self.options = options or LogOptions()
+        self._vocabulary = vocabulary
+        self._make_traces = make_traces
+        literals = [*vocabulary.literals, *CONTEXT_LITERALS]
+        self._search: Search = make_search(literals, hyperscan=self.options.hyperscan)
+
+    def collect(self, sources: Iterable[Source]) -> Iterator[Collected]:
+        """
+        Yield what *sources* say, each log when it was read; what is no log gives its problems only.
+
+        :param sources: As :func:`rdmadiag.inputs.open_target` gives them.
+        """
+        series: Series | None = None
+        name = ""
+        for source in sources:
+            if source.kind != "log":
+                yield Collected(inputs=[_unread(source)])
+                continue
+            if series is None or not source.series or source.series != name:
+                if series:
+                    yield summarize(series)
+                series, name = self._series(source), source.series
+            series.read(source)
+        if series:
+            yield summarize(series)
+
+    def _series(self, source: Source) -> Series:
+        traces = self._make_traces(source.name)
+        return Series(self._vocabulary, self._search, traces, self.options)
+
+
+def collect_log(
+    source: Source, vocabulary: Vocabulary, options: LogOptions | None = None
+) -> Collected:
+    """Return what the log *source* says."""
+    collected = Collected()
+    for part in LogCollector(vocabulary, options).collect([source]):
+        collected.add(part)
+    return collected
+
+
+def _unread(source: Source) -> InputInfo:
+    kind = "archive" if source.format is Kind.TAR else source.kind
+    return InputInfo(source.name, kind, bytes=source.size or 0, problems=source.problems)

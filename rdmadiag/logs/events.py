@@ -1,0 +1,150 @@
+"""What matched messages become: facts, and what the reader of the log notes beside them."""
+
+import re
+from collections import deque
+from typing import Any
+
+from rdmadiag.facts.model import Fact, Fields, Where
+from rdmadiag.logs.protocols import Vocabulary
+from rdmadiag.logs.records import Record
+from rdmadiag.logs.stamps import epoch
+
+MAX_FACTS = 40_000
+MAX_FIRST = 10_000
+MAX_LAST = 2_000
+MAX_TEXT = 4096
+
+_REPEATED = re.compile(
+    r"message repeated (?P<count>\d{1,9}) times?: \[ ?(?P<message>.*)\]\s*\Z", re.DOTALL
+)
+_LAST_REPEATED = re.compile(r"(?:-+ )?last message repeated (?P<count>\d{1,9}) times?")
+_SUPPRESSED = re.compile(
+    r"(?:(?P<what>[\w.]+): (?P<count>\d{1,9}) callbacks suppressed|(?:printk: |net_ratelimit: )?(?P<messages>\d{1,9}) "
+    r"(?:messages|callbacks) suppressed|Suppressed (?P<journal>\d{1,9}) messages from (?P<unit>\S+)"
+    r"|(?P<lost>\d{1,9}) messages? (?:lost|dropped)|imjournal: (?P<imjournal>\d{1,9}) messages lost)"
+)
+_BOOTED = re.compile(r"Linux version (?P<release>\d\S+)")
+_CLOCK = re.compile(
+    r"setting system clock to (?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)"
+)
+_RELEASE = re.compile(
+    r"(?:(?:Not tainted|Tainted: [A-Z ]+?|Tainted: \[[^\]]*\].*?)\s+|\bRELEASE: )(?P<release>\d+\.\d+\.\d+[\w.+~-]*)"
+)
+
+CONTEXT_LITERALS = (
+    *(b"message repeated ", b" suppressed", b"Suppressed ", b"Linux version ", b"-- Reboot --"),
+    *(b"-- Boot ", b"setting system clock to ", b" messages lost", b" messages dropped"),
+)
+"""What the scan looks for beside the vocabulary."""
+
+
+class Kept:
+    """Facts of one log; of too many of a kind the first and the last ones are kept, and all are counted."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.counts: dict[str, int] = {}
+        self._first: list[Fact] = []
+        self._last: dict[str, deque[Fact]] = {}
+
+    def add(self, fact: Fact) -> None:
+        """Take in a fact."""
+        count = self.counts[fact.kind] = self.counts.get(fact.kind, 0) + 1
+        if count <= MAX_FIRST and len(self._first) < MAX_FACTS:
+            self._first.append(fact)
+        else:
+            self._last.setdefault(fact.kind, deque(maxlen=MAX_LAST)).append(fact)
+
+    def all(self) -> list[Fact]:
+        """Return the facts that were kept, each kind in the order of the log."""
+        return self._first + [f for late in self._last.values() for f in late]
+
+    def dropped(self) -> dict[str, int]:
+        """Return how many facts of each kind were left out."""
+        kept: dict[str, int] = {}
+        for fact in self.all():
+            kept[fact.kind] = kept.get(fact.kind, 0) + 1
+        return {k: n - kept[k] for k, n in self.counts.items() if n > kept[k]}
+
+
+class EventReader:
+    """
+    Makes facts of records.
+
+    :ivar release: The kernel that the log speaks of, as last seen.
+    :ivar suppressed: How many messages a rate limit kept back, by who kept them.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """:param vocabulary: The event rules."""
+        self.release = ""
+        self.suppressed: dict[str, int] = {}
+        self.kept = Kept()
+        self._match = vocabulary.match
+        self._last: dict[str, Record] = {}
+
+    def read(self, record: Record, source: str) -> None:
+        """Read a record of the log *source*."""
+        repeated = _LAST_REPEATED.match(record.message) if "repeated" in record.message else None
+        if repeated:
+            before = self._last.get(record.host)
+            if before and record.line - before.line <= 1:
+                self._facts(before.message, record, source, int(repeated["count"]))
+            return
+        self._last[record.host] = record
+        self._note(record, source)
+        self._facts(record.message, record, source, record.repeated)
+
+    def _facts(self, message: str, record: Record, source: str, repeated: int) -> None:
+        for match in self._match(message):
+            fields = dict(match.fields)
+            if repeated > 1:
+                fields["repeated"] = repeated
+            self.kept.add(make_fact(match.rule.event, fields, record, source))
+
+    def _note(self, record: Record, source: str) -> None:
+        message = record.message
+        if "suppressed" in message or "lost" in message or "dropped" in message:
+            self._suppressed(record, source)
+        found = _BOOTED.match(message) or (
+            _RELEASE.search(message) if "ainted" in message or "RELEASE" in message else None
+        )
+        if found:
+            self.release = found["release"]
+
+    def _suppressed(self, record: Record, source: str) -> None:
+        match = _SUPPRESSED.search(record.message)
+        if match is None:
+            return
+        count = next(
+            int(match[n]) for n in ("count", "messages", "journal", "lost", "imjournal") if match[n]
+        )
+        what = match["what"] or match["unit"] or record.ident or "kernel"
+        if len(self.suppressed) < 1000:
+            self.suppressed[what] = self.suppressed.get(what, 0) + count
+        fields: dict[str, Any] = {"count": count, "what": what}
+        self.kept.add(make_fact("log.suppressed", fields, record, source))
+
+
+def make_fact(kind: str, fields: Fields, record: Record, source: str) -> Fact:
+    """Return the fact that *record* gives."""
+    where = Where(source, record.line, record.offset)
+    text = record.raw[:MAX_TEXT].decode("utf-8", "backslashreplace").rstrip("\r\n")
+    return Fact(kind, fields, where, record.host, record.time, text)
+
+
+def unfolded(message: str) -> tuple[str, int]:
+    """Return the message inside ``message repeated 5 times: [ ... ]``, and how often it was."""
+    match = _REPEATED.match(message) if message.startswith("message repeated") else None
+    return (match["message"], int(match["count"])) if match else (message, 1)
+
+
+def is_boot(message: str) -> bool:
+    """Tell whether a message is the first that a kernel prints."""
+    return bool(_BOOTED.match(message))
+
+
+def kernel_clock(message: str) -> float | None:
+    """Return the wall clock when a message of the kernel's clock driver tells it."""
+    match = _CLOCK.search(message) if "setting system clock" in message else None
+    return epoch(match["date"], match["time"], None, None) if match else None

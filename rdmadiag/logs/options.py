@@ -1,0 +1,26 @@
+"""How logs are read."""
+
+from dataclasses import dataclass
+
+from rdmadiag.inputs.limits import DEFAULT, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """
+    How logs are read.
+
+    :ivar since: Seconds since the epoch: earlier records are left out; *until*: later ones.
+    :ivar now: What dates without a year are no later than, where the log itself was not dated.
+    :ivar block: Bytes that are searched at a time.
+    :ivar whole: Logs of up to so many bytes are read line by line, longer ones only where it matters.
+    :ivar hyperscan: Whether it may be used.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    now: float | None = None
+    block: int = 512 << 10
+    whole: int = 256 << 10
+    limits: Limits = DEFAULT
+    hyperscan: bool = True

@@ -1,0 +1,160 @@
+"""From blocks to the lines that matter: those with a known literal, with what belongs to them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rdmadiag.logs.blocks import NUL_RUN, Block, Cuts
+from rdmadiag.logs.census import Census
+from rdmadiag.logs.lines import LINE, Line, squeezed
+from rdmadiag.logs.prefilter import Search
+
+MAX_REST = 8
+MAX_ENTRY = 400
+PREVIOUS = b"last message repeated"
+
+
+class Scanner:
+    """
+    Hands on the lines of a log that may say something, in order, each with the record it belongs to.
+
+    ``None`` between lines says that the lines that follow are others': what was read so far is complete.
+
+    :ivar follow: Hand on every line until it is unset again: whoever reads a trace sets it.
+    :ivar cuts: The lines that were too long.
+    """
+
+    def __init__(
+        self,
+        census: Census,
+        search: Search,
+        companions: Sequence[tuple[bytes, ...]],
+        cuts: Cuts,
+    ) -> None:
+        """
+        :param companions: For each literal those of which its line must hold one; none: no need.
+        :param cuts: Takes the lines that were too long.
+        """
+        self.follow = False
+        self.cuts = cuts
+        self._census = census
+        self._search = search
+        self._companions = companions
+        self._most = MAX_REST if census.layout.style in ("text", "csv") else MAX_ENTRY
+        self._ahead = 0
+        self._cursor = 0
+        self._handed = 0
+        self._number = 1
+        self._counted = 0
+
+    def all_lines(self, blocks: Iterable[Block]) -> Iterator[Line | None]:
+        """Yield every line."""
+        for block in blocks:
+            self._enter(block)
+            while self._cursor < block.end:
+                yield self._take(block)
+
+    def lines(self, blocks: Iterable[Block]) -> Iterator[Line | None]:
+        """Yield the first line of each block, the last one of all, and those that hold a literal."""
+        for block in blocks:
+            self._enter(block)
+            wrapped = [(p + 1, -1) for p in self._census.count(block)]
+            hits = [(block.start + end, n) for end, n in self._search.find(block.view)]
+            if block.start < block.end:
+                hits.insert(0, (block.start + 1, -1))
+            if block.last and block.start < block.end:
+                hits.append((block.end, -1))
+            yield from self._sparse(block, sorted(hits + wrapped) if wrapped else hits)
+
+    def _enter(self, block: Block) -> None:
+        self._cursor = self._counted = block.start
+        self._number = block.line
+
+    def _sparse(self, block: Block, hits: list[tuple[int, int]]) -> Iterator[Line | None]:
+        for end, number in hits:
+            yield from self._following(block)
+            if end > self._cursor and (start := self._candidate(block, end, number)) is not None:
+                self._move(block, self._record_start(block, start, number))
+                while self._cursor < end:
+                    yield self._next(block)
+        yield from self._following(block)
+
+    def _following(self, block: Block) -> Iterator[Line | None]:
+        """Yield what still belongs to the lines before, and all lines while a trace is read."""
+        while self._ahead or self.follow:
+            while self._cursor < block.end and self._belongs(block):
+                yield self._next(block)
+            if self._cursor >= block.end and not block.last:
+                return
+            self._ahead = 0
+            yield None
+            if self._cursor >= block.end:
+                return
+
+    def _belongs(self, block: Block) -> bool:
+        if self.follow:
+            return True
+        if not self._ahead:
+            return False
+        line = bytes(block.data[self._cursor : self._line_end(block, self._cursor)][:400])
+        return not self._census.is_head(line) or line.startswith(b"kernel:")
+
+    def _candidate(self, block: Block, end: int, number: int) -> int | None:
+        """Return where the line of a hit starts, if it has the companions that its literal needs."""
+        start = self._line_start(block, end - 1)
+        if end - start > LINE:
+            return None
+        needed = self._companions[number] if 0 <= number < len(self._companions) else ()
+        if needed:
+            stop = min(self._line_end(block, end - 1), start + LINE)
+            if all(block.data.find(x, start, stop) < 0 for x in needed):
+                return None
+        return start
+
+    def _record_start(self, block: Block, start: int, number: int) -> int:
+        """Return where the record begins that the line at *start* is a part of."""
+        floor = max(block.context, block.start + self._handed - block.offset)
+        previous = number >= 0 and PREVIOUS in block.data[start : self._line_end(block, start)]
+        position = start
+        for _ in range(self._most):
+            line = bytes(block.data[position : position + 400].partition(b"\n")[0])
+            if position <= floor or (self._census.is_head(line) and not previous):
+                return max(position, floor) if position < floor else position
+            previous = previous and position == start
+            position = block.data.rfind(b"\n", floor, position - 1) + 1 or floor
+        return start
+
+    def _move(self, block: Block, position: int) -> None:
+        """Set the cursor, and count the lines on the way."""
+        if position >= self._counted:
+            self._number += block.data.count(b"\n", self._counted, position)
+        else:
+            self._number -= block.data.count(b"\n", position, self._counted)
+        self._cursor = self._counted = position
+
+    def _next(self, block: Block) -> Line:
+        line = self._take(block)
+        self._handed = block.offset + self._cursor - block.start
+        head = self._ahead == 0 or self._census.is_head(line.raw)
+        self._ahead = self._most if head else self._ahead - 1
+        return line
+
+    def _take(self, block: Block) -> Line:
+        """Return the line at the cursor, and go on to the next one."""
+        start, end = self._cursor, self._line_end(block, self._cursor)
+        offset = block.offset + start - block.start
+        line = Line(self._number, offset, squeezed(block.data, start, end))
+        if end - start > LINE and len(line.raw) == LINE:
+            self.cuts.add(offset)
+        self._cursor = self._counted = min(end + 1, block.end)
+        self._number += 1
+        return line
+
+    @staticmethod
+    def _line_end(block: Block, position: int) -> int:
+        end = block.data.find(b"\n", position, block.end)
+        return block.end if end < 0 else end
+
+    @staticmethod
+    def _line_start(block: Block, position: int) -> int:
+        start = block.data.rfind(b"\n", block.start, position) + 1 or block.start
+        run = block.data.rfind(NUL_RUN, start, position)
+        return start if run < 0 else run + len(NUL_RUN)

@@ -1,0 +1,210 @@
+"""Records as objects: journalctl's JSON and export formats, other JSON lines, and CSV exports."""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rdmadiag.logs.grammar import LEVELS, Hints, Parsed, parse, short_host
+from rdmadiag.logs.stamps import Stamp, iso_epoch
+
+MESSAGE_KEYS = (
+    "MESSAGE",
+    "_raw",
+    "message",
+    "msg",
+    "log",
+    "@message",
+    "text",
+    "line",
+    "event",
+    "body",
+    "content",
+)
+TIME_KEYS = ("_time", "@timestamp", "timestamp", "time", "ts", "datetime", "date")
+HOST_KEYS = ("_HOSTNAME", "host", "hostname", "Host", "HOST", "node", "syslog_host")
+IDENT_KEYS = ("SYSLOG_IDENTIFIER", "_COMM", "ident", "program", "tag", "appname", "process")
+NESTED = ("result", "_source", "fields", "record")
+
+_NUMBER = re.compile(r"\d{9,19}(?:\.\d+)?")
+
+
+def parse_object(data: Mapping[str, Any], hints: Hints) -> Parsed | None:
+    """Return the record that an object of named values is, or ``None`` when it has no message."""
+    data = _unnested(data)
+    message = _first(data, MESSAGE_KEYS)
+    if message is None:
+        return None
+    text = _text(message)
+    outer = Parsed(_stamp(data), text, host=short_host(_text(_first(data, HOST_KEYS) or "")))
+    outer.ident = _ident(data)
+    outer.level = _priority(_first(data, ("PRIORITY", "pri", "priority", "level", "severity")))
+    inner = parse(text, hints) if "MESSAGE" not in data else None
+    return _merged(outer, inner) if inner else outer
+
+
+def _merged(outer: Parsed, inner: Parsed) -> Parsed:
+    """Return the record inside a column of an export, with what only the other columns say."""
+    inner.stamp = inner.stamp.filled(outer.stamp)
+    if outer.stamp.wall is not None and inner.stamp.date is not None:
+        inner.stamp.wall, inner.stamp.date = outer.stamp.wall, None
+    inner.host = inner.host or outer.host
+    inner.ident = inner.ident or outer.ident
+    inner.level = outer.level if inner.level is None else inner.level
+    return inner
+
+
+def _unnested(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in NESTED:
+        inside = data.get(key)
+        if isinstance(inside, dict):
+            return {**data, **inside}
+    return data
+
+
+def _first(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    for key in keys:
+        value = data.get(key)
+        if value is not None and value != "":
+            return value.get("name", "") if isinstance(value, dict) else value
+    return None
+
+
+def _text(value: Any) -> str:
+    """Return a value as text: journald gives bytes that are not clean UTF-8 as an array of numbers."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        if all(isinstance(b, int) and 0 <= b < 256 for b in value):
+            return bytes(value).decode("utf-8", "backslashreplace")
+        return _text(value[0]) if value else ""
+    return str(value)
+
+
+def _stamp(data: Mapping[str, Any]) -> Stamp:
+    micro = _micros(data, "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")
+    uptime = _micros(data, "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
+    stamp = Stamp(wall=micro, uptime=uptime, boot=_text(data.get("_BOOT_ID") or ""))
+    if "pri" in data and isinstance(data.get("time"), float):  # dmesg --json
+        stamp.uptime = data["time"]
+    elif micro is None:
+        stamp.wall = _wall(_first(data, TIME_KEYS))
+    if "MESSAGE" in data and _text(data.get("_TRANSPORT") or "") != "kernel":
+        stamp.uptime = _micros(data, "__MONOTONIC_TIMESTAMP")
+    return stamp
+
+
+def _micros(data: Mapping[str, Any], *keys: str) -> float | None:
+    for key in keys:
+        text = _text(data.get(key) or "")
+        if text.isascii() and text.isdigit() and len(text) < 20:
+            return int(text) / 1e6
+    return None
+
+
+def _wall(value: Any) -> float | None:
+    """Read a time: ISO 8601, or seconds, milli-, micro- or nanoseconds since the epoch."""
+    if value is None:
+        return None
+    text = _text(value).strip()
+    if not _NUMBER.fullmatch(text):
+        return iso_epoch(text)
+    number = float(text)
+    while number > 1e11:
+        number /= 1000
+    return number
+
+
+def _ident(data: Mapping[str, Any]) -> str:
+    ident = _text(_first(data, IDENT_KEYS) or "")
+    if not ident and _text(data.get("_TRANSPORT") or "") == "kernel":
+        return "kernel"
+    pid = _text(data.get("SYSLOG_PID") or data.get("_PID") or "")
+    return f"{ident}[{pid}]" if pid and ident != "kernel" else ident
+
+
+def _priority(value: Any) -> int | None:
+    text = _text(value).lower() if value is not None else ""
+    if text.isascii() and text.isdigit():
+        return int(text[-3:]) & 7
+    for number, name in enumerate(LEVELS):
+        if text.startswith(name):
+            return number
+    return None
+
+
+def parse_json(text: str, hints: Hints) -> Parsed | None:
+    """Return the record of a line of JSON, also with the frame of ``json-sse`` and ``json-seq``."""
+    text = text.removeprefix("data: ").lstrip("\x1e ").rstrip().rstrip(",")
+    try:
+        data = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return parse_object(data, hints) if isinstance(data, dict) else None
+
+
+def parse_export(entry: bytes, hints: Hints) -> Parsed | None:
+    """Return the record of an entry of journalctl's export format: ``KEY=text``, or KEY, size and bytes."""
+    data: dict[str, Any] = {}
+    position = 0
+    while position < len(entry):
+        end = entry.find(b"\n", position)
+        end = len(entry) if end < 0 else end
+        key, equals, value = entry[position:end].partition(b"=")
+        position = end + 1
+        if not equals:
+            size = int.from_bytes(entry[position : position + 8], "little")
+            value = entry[position + 8 : position + 8 + size]
+            position += 8 + size + 1
+        data.setdefault(key.decode("ascii", "replace"), value.decode("utf-8", "backslashreplace"))
+    return parse_object(data, hints) if data else None
+
+
+class Columns:
+    """
+    The columns of a CSV export.
+
+    :ivar names: Their names, when the first line gave them.
+    """
+
+    def __init__(self, head: str) -> None:
+        """:param head: First line of the file."""
+        self.delimiter = max(",;\t", key=head.count)
+        cells = self._cells(head)
+        known = {*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS}
+        self.names = cells if known & set(cells) else []
+        self.head = head if self.names else ""
+
+    def _cells(self, text: str) -> list[str]:
+        try:
+            rows = list(csv.reader([text], delimiter=self.delimiter))
+        except csv.Error:
+            return []
+        return rows[0] if rows else []
+
+    def parse(self, text: str, hints: Hints) -> Parsed | None:
+        """Return the record of a row; of columns without names, the one that is a record itself or the longest."""
+        text = text.rstrip("\r\n")
+        cells = self._cells(text.replace("\n", "\x00"))
+        if not cells or text == self.head:
+            return None
+        cells = [c.replace("\x00", "\n") for c in cells]
+        if self.names:
+            parsed = parse_object(dict(zip(self.names, cells, strict=False)), hints)
+            if parsed:
+                return parsed
+        return self._unnamed(cells, hints)
+
+    def _unnamed(self, cells: list[str], hints: Hints) -> Parsed | None:
+        wall = next((w for w in map(_wall, cells) if w is not None), None)
+        if wall is None:
+            return None
+        longest = max(cells, key=len)
+        outer = Parsed(Stamp(wall), longest)
+        for cell in sorted(cells, key=len, reverse=True):
+            inner = parse(cell, hints)
+            if inner and inner.message:
+                return _merged(outer, inner)
+        return outer

@@ -1,0 +1,119 @@
+"""Logs that have their newest record first."""
+
+import os
+from collections.abc import Iterable, Iterator
+
+from rdmadiag.inputs.source import Source
+from rdmadiag.inputs.streams import FileStream
+from rdmadiag.logs.assemble import Assembler, Tally, Unit
+from rdmadiag.logs.blocks import Block, Blocks, Cuts
+from rdmadiag.logs.census import Census
+from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.scan import Scanner
+
+PIECE = 4 << 20
+MAX_UNITS = 60_000
+COUNTED = 1 << 20
+
+
+class Turned:
+    """
+    Reads a log from its end: records keep their lines in order, but come oldest first.
+
+    :ivar tally: What was counted.
+    :ivar size: Bytes that were read.
+    """
+
+    def __init__(self, source: Source, layout: Layout, cuts: Cuts, options: LogOptions) -> None:
+        """:param cuts: Takes the lines that were too long."""
+        self.tally = Tally()
+        self.size = 0
+        self._source = source
+        self._layout = layout
+        self._census = Census(layout)
+        self._cuts = cuts
+        self._options = options
+
+    def units(self, first: Block, blocks: Iterable[Block]) -> Iterator[Unit]:
+        """
+        Yield the records.
+
+        :param blocks: The log's blocks after *first*.
+        """
+        file = self._source.seekable
+        if file is None or first.last:
+            yield from self._stream(first, blocks)
+            return
+        for start, end, line in reversed(self._pieces(file)):
+            piece = FileStream(file.fd, self._source.report)
+            piece.position, piece.size = start, end
+            read = Blocks(piece, self._cuts, self._options.block, self._options.limits, line)
+            yield from reversed(list(self._forward(read)))
+        self.size = file.size
+
+    def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
+        assembler = Assembler(self._layout)
+        scanner = Scanner(self._census, _Nothing(), (), self._cuts)
+        for line in scanner.all_lines(blocks):
+            yield from assembler.feed(line)
+        yield from assembler.flush()
+        self.tally.records += assembler.tally.records
+        self.tally.unparsed += assembler.tally.unparsed
+
+    def _stream(self, first: Block, blocks: Iterable[Block]) -> Iterator[Unit]:
+        """Turn what can be read only once as far as it fits into memory."""
+        held: list[Unit] = []
+        for unit in self._forward(_chained(first, blocks)):
+            held.append(unit)
+            if len(held) >= MAX_UNITS:
+                self._source.report(
+                    "newest record first, and too long to be turned as a whole: read it from a plain file",
+                    unit.offset,
+                )
+                yield from reversed(held)
+                held.clear()
+        yield from reversed(held)
+
+    def _pieces(self, file: FileStream) -> list[tuple[int, int, int]]:
+        """Return start, end and first line number of pieces that begin with a record."""
+        pieces: list[tuple[int, int, int]] = []
+        start, line = 0, 1
+        while start < file.size:
+            end = min(start + PIECE, file.size)
+            end = self._record_start(file, end) if end < file.size else end
+            pieces.append((start, end, line))
+            line += _newlines(file.fd, start, end)
+            start = end
+        return pieces
+
+    def _record_start(self, file: FileStream, position: int) -> int:
+        """Return where the next record after *position* begins."""
+        data = file.pread(self._options.limits.line, position)
+        at = data.find(b"\n") + 1
+        while 0 < at < len(data):
+            if self._census.is_head(data[at : at + 400].partition(b"\n")[0]):
+                return position + at
+            at = data.find(b"\n", at) + 1
+        return min(position + max(len(data), 1), file.size)
+
+
+class _Nothing:
+    """A search that is not needed."""
+
+    @staticmethod
+    def find(_view: memoryview) -> list[tuple[int, int]]:
+        return []
+
+
+def _chained(first: Block, blocks: Iterable[Block]) -> Iterator[Block]:
+    yield first
+    yield from blocks
+
+
+def _newlines(fd: int, start: int, end: int) -> int:
+    count = 0
+    while start < end and (data := os.pread(fd, min(COUNTED, end - start), start)):
+        count += data.count(b"\n")
+        start += len(data)
+    return count

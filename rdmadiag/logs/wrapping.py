@@ -1,0 +1,129 @@
+"""Where records end: lines that go on in the next one, and records that share a line."""
+
+import re
+
+from rdmadiag.logs.grammar import Hints, Parsed, parse, strip_lead
+from rdmadiag.logs.stamps import MONTH
+
+WRAPPED = 66
+"""A line that the next word would have taken to this width may have been wrapped (mails: 72 to 80)."""
+
+PROSE = 48
+"""The same for lines in running text without stamps, which people break by hand."""
+
+MAX_JOINED = 64 << 10
+DAY = 86400.0
+
+_FRAME = r"[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+"
+_LONE = re.compile(
+    rf"""(?:
+        \S{{1,20}}>(?:\s|$) | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | </?[A-Z_]{{2,}}>
+        | -{{2,}} | \.{{3}} | \[\.\.+\] | <snip | \^C | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
+        | [A-Z][\w/-]*(?:\ [\w/-]+){{0,3}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
+        | [\[(]?\w+@[\w.-]+ | [\w]+\ =\ | [\[{{}}]?$
+    )""",
+    re.VERBOSE,
+)
+_BEGINS = re.compile(r"[a-zA-Z][\w./-]*(?: [\w:.\[\]#/-]+){0,2}: ")
+_COMPLETE = re.compile(rf"{_FRAME}(?: \[[\w ]+\])?\s*\Z")
+_MODULE = re.compile(r"\[\w+\]\s*\Z")
+_DANGLING = re.compile(
+    rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
+)
+_EMBEDDED = re.compile(
+    rf"\s(?=(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d \S+ [\w./()-]{{1,64}}(?:\[\d+\])?: "
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,16} \S+ kernel: |\[ {0,6}\d{1,8}\.\d{6}\] )"
+)
+_KERNEL_TEXT = re.compile(
+    rf"(?:\?\ )?{_FRAME}|\[<|#\d+ +\[|\[exception RIP|RIP|Call [Tt]race|INFO:|BUG|WARNING|Workqueue|task:\S|</?[A-Z_]{{3,}}>"
+    r"|CPU: |PID: |Hardware name|Code: |R[A-D0-9S][\dIPX]\w?: |Modules linked|-+\[|[a-z]\w*(?: [\w:.-]+){0,2}: \S|Oops|PGD |#PF"
+)
+_ELISION = re.compile(r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z")
+_OPENING = ("_", "=", "/", "(", "<")
+_CLOSING = ("_", "=", "/", ")", "]", ",", ".", ";", ">", ":")
+
+
+def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
+    """
+    Tell whether *text*, which has no stamp, is the rest of the record before it.
+
+    :param before: That record's text so far.
+    :param width: Width of its last line, quote marks and all.
+    :param headed: That record has a stamp.
+    """
+    text = strip_lead(text)
+    if not text or len(before) > MAX_JOINED:
+        return False
+    if _DANGLING.search(before):
+        return True
+    if _COMPLETE.search(before):
+        return bool(_MODULE.match(text)) and not before.rstrip().endswith("]") and width >= PROSE
+    if _LONE.match(text):
+        return False
+    reach = width + 1 + len(text.split(None, 1)[0])
+    if headed:
+        return width >= PROSE and reach >= WRAPPED
+    return _prose_goes_on(before, width, reach, text)
+
+
+def _prose_goes_on(before: str, width: int, reach: int, text: str) -> bool:
+    if _BEGINS.match(text) or before.rstrip()[-1:] in ".!?" or text[0].isupper():
+        return False
+    if width >= PROSE and reach >= WRAPPED:
+        return True
+    return width >= PROSE and before[-1:].islower() and text[0].islower() and "+0x" not in text
+
+
+def is_dangling(before: str) -> bool:
+    """Tell whether a record ends in the beginning of the next one's head."""
+    return bool(_DANGLING.search(before))
+
+
+def joined(before: str, width: int, hard_width: int, text: str) -> str:
+    """Return the two parts of a record as one, with a blank between them where there was one."""
+    text = strip_lead(text)
+    if before[-1:].isspace():
+        return before.rstrip() + " " + text
+    if width == hard_width or before.endswith(_OPENING) or text.startswith(_CLOSING):
+        return before + text
+    return f"{before} {text}"
+
+
+def parted(parsed: Parsed, hints: Hints) -> list[Parsed]:
+    """Return the records that are in one: where lines were re-flowed, a new head may stand anywhere."""
+    records = [parsed]
+    while match := _next_head(records[-1]):
+        last = records[-1]
+        following = parse(last.message[match.end() :], hints)
+        if following is None:
+            break
+        last.message = last.message[: match.start()]
+        following.host = following.host or last.host
+        records.append(following)
+    return records
+
+
+def _next_head(parsed: Parsed) -> "re.Match[str] | None":
+    for match in _EMBEDDED.finditer(parsed.message):
+        if parsed.message[match.end()] != "[" or _follows(parsed, match):
+            return match
+    return None
+
+
+def _follows(parsed: Parsed, match: "re.Match[str]") -> bool:
+    """Tell whether a bracketed number is a later uptime than the record's own."""
+    uptime = parsed.stamp.uptime
+    if uptime is None:
+        return False
+    number = parsed.message[match.end() + 1 :].partition("]")[0]
+    return uptime - 1 <= float(number) <= uptime + DAY
+
+
+def looks_like_kernel(text: str) -> bool:
+    """Tell whether a line without a stamp reads like one of the kernel's or of crash's."""
+    return bool(_KERNEL_TEXT.match(strip_lead(text)))
+
+
+def is_elision(text: str) -> bool:
+    """Tell whether a line only says that lines were left out, or nothing."""
+    return bool(_ELISION.match(strip_lead(text)))
