@@ -44,7 +44,15 @@ class Guest:
     """
 
     def __init__(
-        self, kernel: Kernel, node: int, work: Path, *, memory: int, cpus: int, crash: bool
+        self,
+        kernel: Kernel,
+        node: int,
+        work: Path,
+        *,
+        memory: int,
+        cpus: int,
+        crash: bool,
+        share: bool,
     ) -> None:
         self.node, self.kernel = node, kernel
         self.name = f"node{node}"
@@ -69,6 +77,12 @@ class Guest:
             with self.disk.open("wb") as disk:
                 disk.truncate(2 << 30)
             extra = ["-drive", f"file={self.disk},if=virtio,format=raw,cache=unsafe"]
+        if share:
+            # the machine's own files, read only, for the tool under test inside the guest
+            extra += [
+                "-virtfs",
+                "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
+            ]
         self.command = [
             *("setpriv", "--pdeathsig", "KILL", "nice", "-n", "15", "qemu-system-x86_64"),
             *(
@@ -93,11 +107,6 @@ class Guest:
                 f"stream,id=wire,server={'on' if node == 1 else 'off'},addr.type=unix,addr.path={work}/wire",
             ),
             *("-device", f"virtio-net-pci,netdev=wire,mac=52:54:00:00:10:0{node}"),
-            # the machine's own files, read only, for the tool under test inside the guest
-            *(
-                "-virtfs",
-                "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
-            ),
             *extra,
         ]
         self.process = subprocess.Popen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tarfile
 import tempfile
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from .debian import Kernel
 
+WORK = "rdmadiag-lab-"
 CRASH_FORMS = ("elf", "zlib", "lzo", "snappy", "zstd", "flat", "split1", "split2")
 
 
@@ -48,6 +50,7 @@ class Run:
                 memory=self.scenario.memory + (512 if self.scenario.crash and node == 1 else 0),
                 cpus=self.scenario.cpus,
                 crash=self.scenario.crash and node == 1,
+                share=any(word == "live" for word, _ in self.scenario.steps),
             )
         for guest in self.guests.values():
             guest.wait_ready()
@@ -200,7 +203,7 @@ class Run:
             if time.monotonic() > end:
                 raise NotReached("the crash kernel did not come to an end")
             time.sleep(1)
-        with tarfile.open(of.disk) as archive:
+        with tarfile.open(of.disk, ignore_zeros=True) as archive:
             archive.extractall(self.work, filter="data")
         core = self.work / "vmcore.elf"
         facts, _ = truth.read(core, self.kernel, own)
@@ -219,6 +222,14 @@ def _short(facts: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in facts["counts"].items() if v)
 
 
+def _sweep() -> None:
+    """Delete what a lab has left that was killed outright."""
+    for path in Path(tempfile.gettempdir()).glob(f"{WORK}*-*"):
+        pid = path.name.removeprefix(WORK).partition("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def play(scenario: Scenario, kernel: Kernel, out: Path) -> list[Path]:
     """Run a scenario until its state is reached; the folders it left.
 
@@ -227,7 +238,8 @@ def play(scenario: Scenario, kernel: Kernel, out: Path) -> list[Path]:
     for attempt in range(1, scenario.attempts + 1):
         say(f"{scenario.name} on {kernel.release}, attempt {attempt}")
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="rdmadiag-lab-") as work:
+        _sweep()
+        with tempfile.TemporaryDirectory(prefix=f"{WORK}{os.getpid()}-") as work:
             it = Run(scenario, kernel, out, Path(work))
             try:
                 it.boot()

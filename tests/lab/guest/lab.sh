@@ -79,7 +79,7 @@ host_connect() {
 	i=0
 	while [ $i -lt $1 ]; do
 		for try in 1 2 3 4; do
-			timeout 60 nvme connect -t rdma -a 192.168.10.2 -s 4420 -n $NQN$i -i $2 --reconnect-delay=${3:-2} --ctrl-loss-tmo=600 && break
+			timeout 30 nvme connect -t rdma -a 192.168.10.2 -s 4420 -n $NQN$i -i $2 --reconnect-delay=${3:-2} --ctrl-loss-tmo=600 && break
 			sleep 2
 		done
 		i=$((i + 1))
@@ -95,9 +95,7 @@ host_io() { for d in /dev/nvme*n1; do dd if=/dev/urandom of=$d bs=64k count=16 o
 
 # ---- looking ------------------------------------------------------------------------------
 # in_stack N FUNCTION: at least N tasks have it in their stack
-in_stack() {
-	[ $(for p in /proc/[0-9]*; do cat $p/stack 2>/dev/null | grep -qE "\] $2(\.|\+)" && echo; done | wc -l) -ge $1 ]
-}
+in_stack() { [ $(cat /proc/[0-9]*/stack 2>/dev/null | grep -cE "\] $2(\.|\+)") -ge $1 ]; }
 d_tasks() { [ $(cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") D ") -ge $1 ]; }
 logged() { dmesg | grep -qE "$1"; }
 states() { [ "$(cat /sys/class/nvme/nvme*/state | grep -c $2)" -ge $1 ]; }
