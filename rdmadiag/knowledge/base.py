@@ -38,24 +38,30 @@ class Knowledge:
 
     def find(self, key: str) -> list[Fix]:
         """
-        Return the entries that *key* names: an id, an Orabug or CVE number, an upstream or UEK commit, or the
-        commit that brought the fault.
+        Return the entries that *key* names: an id, an Orabug or CVE number, an upstream or UEK commit.
 
-        A commit may be shortened to eight digits. The order is that of the files.
+        A commit may be shortened to eight digits. One that is no fix gives the entries of the faults that it
+        brought. The order is that of the files.
         """
         wanted = key.strip()
         if wanted in self.fixes:
             return [self.fixes[wanted]]
         wanted = re.sub(r"(?i)^(orabug[ :#]*|ora-|up-|#)", "", wanted).lower()
-        return [fix for fix in self.fixes.values() if wanted and _named(fix, wanted)]
+        fixes = self.fixes.values()
+        found = [fix for fix in fixes if wanted and _named(fix, wanted)]
+        return found or [fix for fix in fixes if _has_commit(wanted, fix.culprits)]
 
 
 def _named(fix: Fix, key: str) -> bool:
     if key == fix.id.lower() or key in fix.orabug or key.upper() in fix.cve:
         return True
+    return _has_commit(key, (fix.commit, fix.uek_commit))
+
+
+def _has_commit(key: str, commits: Iterable[str]) -> bool:
     if not _COMMIT.fullmatch(key):
         return False
-    return any(_same_commit(commit, key) for commit in (fix.commit, fix.uek_commit, *fix.culprits))
+    return any(_same_commit(commit, key) for commit in commits)
 
 
 def _same_commit(commit: str, key: str) -> bool:

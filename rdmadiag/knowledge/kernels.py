@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rdmadiag.knowledge.versions import Number, parse_number
 
 _ARCH = re.compile(
-    r"[.-](x86_64|i[3-6]86|aarch64|arm64|ppc64(le)?|s390x|riscv64|noarch|src)(\.debug|\+debug)?$"
+    r"\.(x86_64|i[3-6]86|aarch64|ppc64(le)?|s390x|riscv64|noarch|src)(\.debug|\+debug)?$"
 )
 _UEK_BASES = {
     "2.6.32": "UEK1",
@@ -118,9 +118,12 @@ def _debian(name: str, version: str, _distro: str) -> _Parts | None:
     if stated:
         return ("Debian", "Debian", stated[1], parse_number(stated[1]), True, False)
     # 6.1.0-56-amd64 names the binary interface, not the kernel: all it says is the branch.
-    flavour = r"(?:(?:rt|cloud|686|686-pae|armmp|armmp-lpae)-?)*(?:amd64|arm64|686|686-pae|armmp|powerpc64le|s390x|armmp-lpae|riscv64|powerpc|mips64el|loong64)?"
-    match = re.match(rf"(\d+\.\d+)\.0-(?:0\.(?:bpo|deb\d+)\.)?\d+-{flavour}$", name)
-    if not match or name.endswith("-"):
+    match = re.match(
+        r"(\d+\.\d+)\.0-(?:0\.(?:bpo|deb\d+)\.)?\d+-(?:\w+-)*"
+        r"(?:amd64|arm64|686|pae|armmp|lpae|marvell|powerpc\w*|ppc64el|s390x|riscv64|mips\w*|\w+-malta|loong64)$",
+        name,
+    )
+    if not match:
         return None
     return ("Debian", "Debian", "", parse_number(match[1]), False, False)
 
@@ -138,7 +141,14 @@ def _ubuntu(name: str, version: str, _distro: str) -> _Parts | None:
     # /proc/version_signature: "Ubuntu 5.15.0-91.101-generic 5.15.131"
     signature = re.search(r"Ubuntu \S+ (\d+\.\d+\.\d+)", version)
     if signature:
-        return ("Ubuntu", "Ubuntu", name, parse_number(signature[1]), True, False)
+        return (
+            "Ubuntu",
+            "Ubuntu",
+            f"{match[1]}-{match[2]}",
+            parse_number(signature[1]),
+            True,
+            False,
+        )
     return ("Ubuntu", "Ubuntu", f"{match[1]}-{match[2]}", parse_number(match[1]), False, False)
 
 

@@ -120,6 +120,9 @@ def _compare(kernel: Kernel, version: str) -> int | None:
     """Order the kernel's package and *version* as its package manager does; ``None``: cannot be compared."""
     if not kernel.package:
         return None
+    if kernel.family == "Ubuntu":
+        # A kernel's name has 5.15.0-91 of the package's 5.15.0-91.101; no two packages share that much.
+        version = ".".join(version.split(".")[:3])
     if kernel.family in ("Debian", "Ubuntu"):
         return dpkg_compare(kernel.package, version)
     return rpm_compare(kernel.package, version)
@@ -148,16 +151,20 @@ def _by_row(row: FixedIn, kernel: Kernel) -> FixStatus | None:
     order = _compare(kernel, row.version)
     if order is None:
         return None
-    said = f"fixed in {row.version}{_note(row)}, this is {kernel.package}"
-    if order >= 0:
-        if row.bound != "at_earliest" or _later_series(kernel.package, row.version):
-            return present(said)
-        return unknown(f"not fixed before {row.version}{_note(row)}; this is {kernel.package}")
-    if row.bound == "at_latest":
-        return unknown(
-            f"{row.version} has the fix, an earlier one may{_note(row)}; this is {kernel.package}"
-        )
-    return missing(said)
+    here = f"{_note(row)}, this is {kernel.package}"
+    later = order > 0 and _later_series(kernel.package, row.version)
+    if later or (order >= 0 and row.bound in ("exact", "at_latest")):
+        return present(f"fixed in {row.version}{here}")
+    if row.bound == "exact" or (row.bound == "at_earliest" and order < 0):
+        return missing(f"fixed in {row.version}{here}")
+    return unknown(f"fixed in {_BOUNDS[row.bound].format(row.version)}{here}")
+
+
+_BOUNDS = {
+    "at_latest": "{}, or in an earlier one",
+    "at_earliest": "{}, or in a later one",
+    "about": "{}, or in one near it",
+}
 
 
 def _later_series(package: str, version: str) -> bool:
@@ -173,10 +180,10 @@ def _never(fix: Fix, evidence: KernelEvidence) -> FixStatus | None:
     if affected(fix, kernel) is False:
         return None
     for row in fix.never_in:
-        if row.tree == "any" or row.tree == kernel.tree:
-            return missing(f"no release of this tree has such a change{_note(row)}")
         if row.tree == "mainline" and kernel.upstream is not None and kernel.family != "UEK":
             return _never_mainline(row, kernel)
+        if row.tree in ("any", kernel.tree):
+            return missing(f"no release of this tree has such a change{_note(row)}")
     return None
 
 
