@@ -92,9 +92,11 @@ class Table {
     this.more = make("button", { type: "button", class: "quiet", onclick: () => { this.shown += 10 * PAGE; this.draw(); } }, "Show more rows");
     const input = make("input", { type: "search", oninput: () => this.filter(input.value) });
     const label = make("label", {}, "Filter ", input);
+    const only = make("input", { type: "checkbox", onchange: () => { this.only = only.checked; this.update(); } });
+    const choice = this.links() ? [make("label", {}, only, " only events of findings")] : [];
     const grid = make("table", {}, make("caption", { class: "unseen" }, caption), make("thead", {}, this.head), this.body);
     place.append(
-      make("div", { class: "tools" }, label, this.status),
+      make("div", { class: "tools" }, label, ...choice, this.status),
       make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, grid),
       make("div", { class: "tools" }, this.more),
     );
@@ -124,8 +126,10 @@ class Table {
     this.update();
   }
 
+  links() { return this.table.name === "events" && this.table.columns.find((column) => column.name === "finding"); }
+
   matches(row) {
-    if (!this.within(row)) return false;
+    if (!this.within(row) || (this.only && !cellOf(this.links(), row))) return false;
     if (!this.words.length) return true;
     const text = this.table.columns.map((column) => cellOf(column, row) ?? "").join(" ").toLowerCase();
     return this.words.every((word) => text.includes(word));
@@ -155,7 +159,7 @@ class Table {
 
   cell(column, row) {
     const value = cellOf(column, row);
-    if (column.name === "finding" && this.table.name === "events" && value) {
+    if (value && column === this.links()) {
       return make("td", {}, make("a", { href: `#${value}`, onclick: () => reveal(value) }, value));
     }
     return make("td", typeof value === "number" ? { class: "number" } : {}, value === null ? "" : String(value));
@@ -349,7 +353,7 @@ function startTimeline() {
   };
   place.append(make("p", { class: "note" },
     make("span", { class: "key event" }), "event  ", make("span", { class: "key hot" }), "event of a finding  ",
-    make("span", { class: "key dump" }), "memory dump. Drag over a stretch to zoom in, or Ctrl and the wheel; the table follows."));
+    make("span", { class: "key dump" }), "memory dump  ", make("span", { class: "key covers" }), "time that an input covers. Drag over a stretch to zoom in, or Ctrl and the wheel; the table follows."));
   table = new Table(data.events, document.getElementById("events"), "Events", within);
 }
 

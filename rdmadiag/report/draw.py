@@ -18,9 +18,9 @@ _MARGIN, _BOX, _PER_ROW, _CELL = 8, 140, 14, 24
 def ends(drawn: Picture) -> str:
     """Return the two ends, the device under the near one, and its queues."""
     rows = (len(drawn.queues) + 1) // 2
-    device_height = 32 + 44 * rows if drawn.device else 0
+    device_height = 34 + 44 * rows if drawn.device else 0
     slots_top = 112 + device_height + (12 if drawn.device else 0)
-    height = slots_top + _slots_height(drawn) - (12 if not drawn.slots else 0)
+    height = slots_top + _slots_height(drawn) - (8 if not drawn.slots else 0)
     svg = _svg(WIDTH, height, _ends_words(drawn))
     _link(svg, drawn)
     _end(svg, _MARGIN, drawn.here, drawn.here_note)
@@ -74,11 +74,12 @@ def _link(svg: Element, drawn: Picture) -> None:
     if drawn.device:
         _add(svg, "path", "wire", d=f"M{left:g} 84 V112")
     if drawn.state:
-        width = 7.4 * len(drawn.state) + 20
+        width = 7.4 * min(len(drawn.state), 20) + 20
         _add(
             svg, "rect", f"pill {kind}", x=(WIDTH - width) / 2, y=72, width=width, height=24, rx=12
         )
-        _text(svg, WIDTH / 2, 88, drawn.state, f"t-pill {kind}", anchor="middle")
+        kind = f"t-pill {kind}"
+        _text(svg, WIDTH / 2, 88, drawn.state, kind, anchor="middle", room=148, letter=7.4)
 
 
 def _end(svg: Element, x: float, name: str, note: str) -> None:

@@ -21,11 +21,16 @@ DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The verdict line: what is wrong in plain words, and what else must be known at once."""
+    """
+    The verdict: what is wrong in plain words, and what else must be known at once.
+
+    :ivar summary: What it means, in a sentence or two; may be empty.
+    """
 
     tone: Tone
     text: str
     notes: list[str]
+    summary: str = ""
 
 
 def headline(report: Report) -> Headline:
@@ -33,7 +38,9 @@ def headline(report: Report) -> Headline:
     fresh = [f for f in ordered(report.findings) if not f.known]
     notes = _notes(report, fresh)
     if fresh:
-        return Headline(fresh[0].severity, _OPENING[fresh[0].verdict] + fresh[0].title, notes)
+        worst = fresh[0]
+        text = _OPENING[worst.verdict] + worst.title
+        return Headline(worst.severity, text, notes, worst.summary)
     if blind(report):
         what = "Nothing was found, but not everything could be looked at"
         return Headline("incomplete", f"{what}: this is no all-clear.", notes)
