@@ -1,16 +1,19 @@
 """Reading all inputs: which station reads each, and the facts of all of them together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdmadiag.errors import UserError
+from rdmadiag.facts.kinds import KINDS
 from rdmadiag.facts.merge import merge
-from rdmadiag.facts.model import Collected, InputInfo, Problem
+from rdmadiag.facts.model import Collected, Coverage, InputInfo, Problem
 from rdmadiag.inputs.opening import open_input
 from rdmadiag.inputs.source import Source
+from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.vocabulary import Vocabulary
 from rdmadiag.rules.load import rule_dirs
 
@@ -29,9 +32,7 @@ class Gatherer:
 
     rules: Sequence[Path] = ()
     debuginfo: Sequence[Path] = ()
-    since: float | None = None
-    until: float | None = None
-    jobs: int = 1
+    options: LogOptions = field(default_factory=LogOptions)
     collected: Collected = field(default_factory=Collected)
 
     @cached_property
@@ -45,30 +46,35 @@ class Gatherer:
 
         :raises UserError: If none of them can be read.
         """
-        refused: list[str] = []
-        for name in inputs:
-            for source in open_input(name):
-                try:
-                    self.collected.add(self._read(source))
-                except UserError as error:
-                    refused.append(str(error))
-                    self.collected.inputs.append(_refused(source, error))
-        if refused and not any(i.kind != "unknown" for i in self.collected.inputs):
-            raise UserError("; ".join(refused))
+        logs = self._logs(inputs)
+        first = next(logs, None)
+        if first is not None:
+            from rdmadiag.logs.collect import LogCollector
+
+            collector = LogCollector(self.vocabulary, self.options)
+            for part in collector.collect(chain([first], logs)):
+                self.collected.add(part)
+        _refuse_nothing(self.collected.inputs)
         merge(self.collected)
         return self.collected
 
-    def _read(self, source: Source) -> Collected:
-        if source.kind in ("vmcore", "live"):
-            from rdmadiag.vmcore.dump import open_dump
+    def _logs(self, inputs: Sequence[str]) -> Iterator[Source]:
+        """Read the dumps among *inputs*, and hand on what is not a dump."""
+        for name in inputs:
+            for source in open_input(name):
+                if source.kind in ("vmcore", "live"):
+                    self.collected.add(self._read_dump(source))
+                else:
+                    yield source
 
-            return self.read_dump(open_dump(str(source.path), self.debuginfo), source.name)
-        if source.kind == "log":
-            from rdmadiag.logs.collect import collect_log
+    def _read_dump(self, source: Source) -> Collected:
+        from rdmadiag.vmcore.dump import open_dump
 
-            return collect_log(source, self.vocabulary)
-        reasons = "; ".join(p.what for p in source.problems) or "it is neither a dump nor a log"
-        raise UserError(f"{source.name}: {reasons}")
+        try:
+            dump = open_dump(source.path or source.name, self.debuginfo)
+        except UserError as error:
+            return _unreadable(source, str(error))
+        return self.read_dump(dump, source.name)
 
     def read_dump(self, dump: "Dump", name: str = "") -> Collected:
         """Return a dump's kernel facts, and those of the log buffer in it."""
@@ -89,6 +95,15 @@ class Gatherer:
         return found
 
 
-def _refused(source: Source, error: UserError) -> InputInfo:
-    problems = source.problems or [Problem(str(error), source.name)]
-    return InputInfo(source.name, "unknown", bytes=source.size or 0, problems=list(problems))
+def _unreadable(source: Source, reason: str) -> Collected:
+    """A dump that cannot be opened: nothing of it was checked, and the report must say so."""
+    info = InputInfo(source.name, "unknown", bytes=source.size or 0, problems=[Problem(reason)])
+    return Collected([info], coverage=[Coverage(k, source.name, "failed", reason) for k in KINDS])
+
+
+def _refuse_nothing(inputs: Sequence[InputInfo]) -> None:
+    if any(i.kind not in ("unknown", "archive") for i in inputs):
+        return
+    reasons = dict.fromkeys(p.what for i in inputs for p in i.problems)
+    names = ", ".join(i.path for i in inputs)
+    raise UserError("; ".join(reasons) or f"nothing to read in {names or 'the inputs'}")

@@ -11,6 +11,7 @@ from rdmadiag.errors import UserError
 from rdmadiag.facts.store import FactStore
 from rdmadiag.gather import Gatherer
 from rdmadiag.knowledge.findings import Fixes
+from rdmadiag.logs.options import LogOptions
 from rdmadiag.report.build import build_report
 from rdmadiag.report.model import Report
 from rdmadiag.rules.engine import run_rules
@@ -56,12 +57,30 @@ def make_report(request: Request) -> Report:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     dirs = rule_dirs(request.rules)
     rules = choose(load_diagnoses(dirs), request.only, request.ignore)
-    gatherer = Gatherer(request.rules, request.debuginfo)
+    options = LogOptions(moment(request.since), moment(request.until))
+    gatherer = Gatherer(request.rules, request.debuginfo, options)
     store = FactStore(gatherer.gather(request.inputs))
     results = run_rules(rules, store)
     fixes = Fixes(store, request.rules)
     seconds = time.monotonic() - began
     return build_report(store, results, fixes.rows, started, seconds, rules_version(dirs))
+
+
+def moment(text: str | None) -> float | None:
+    """
+    Return a time of the command line as seconds since the epoch; one without a zone is taken as UTC, as log stamps are.
+
+    :raises UserError: If it is no time.
+    """
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is no time; write it as 2026-01-31 or 2026-01-31T23:59:58"
+        ) from error
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def choose(
