@@ -22,7 +22,6 @@ from rdmadiag.rules.schema import Fix, LogLine, Signature
 __all__ = ("Matched", "Matcher", "Rank", "match", "matcher_of")
 
 _WATCHED = frozenset(("kernel.hung_task", "kernel.soft_lockup", "kernel.hard_lockup"))
-_STACK_FIELDS = ("functions", "allocated", "freed")
 _WORK_FIELDS = ("work_function", "workqueue")
 
 _Found = dict[str, tuple[Fix, Clues]]
@@ -49,12 +48,13 @@ class Matcher:
         Return the known faults that *fact* may be, the best first.
 
         :param fact: Read are its kind, text, and the fields ``functions``, ``modules``, ``work_function``,
-            ``workqueue``, and ``allocated``, ``freed`` (further stacks of a use after free).
+            ``workqueue`` and ``history`` (where an object was allocated or freed).
         :param evidence: The kernel it was seen on, if known.
         """
         found: _Found = {}
-        for name in _STACK_FIELDS:
-            self._stack(fact, own(_texts(fact.fields, name)), found)
+        self._stack(fact, own(_texts(fact.fields, "functions")), found)
+        for names in _history(fact.fields):
+            self._stack(fact, own(names), found, history=True)
         self._work(fact, found)
         self._text(fact, found)
         rows = [judge(fact, fix, clues, evidence) for fix, clues in found.values()]
@@ -64,10 +64,11 @@ class Matcher:
         """Yield the entries that have a log line which *text* is, with the line."""
         return self._lines.find(text)
 
-    def _stack(self, fact: Fact, names: list[str], found: _Found) -> None:
+    def _stack(self, fact: Fact, names: list[str], found: _Found, *, history: bool = False) -> None:
         stacks = {id(stack): stack for name in set(names) for stack in self._by_frame.get(name, ())}
         for stack in stacks.values():
-            if _contradicts(stack.fix.signature, fact, names):
+            # What once was is compared with what goes with a fault, not with where it strikes.
+            if (history and stack.main) or _contradicts(stack.fix.signature, fact, names):
                 continue
             new = fit(stack, names)
             clues = found.setdefault(stack.fix.id, (stack.fix, Clues()))[1]
@@ -107,6 +108,15 @@ def matcher_of(knowledge: Knowledge) -> Matcher:
 def _texts(fields: dict[str, Any], name: str) -> list[str]:
     value = fields.get(name)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _history(fields: dict[str, Any]) -> list[list[str]]:
+    rows = fields.get("history")
+    return (
+        [_texts(row, "functions") for row in rows if isinstance(row, dict)]
+        if isinstance(rows, list)
+        else []
+    )
 
 
 def _works(fields: dict[str, Any]) -> list[str]:

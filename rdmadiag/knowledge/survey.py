@@ -14,6 +14,9 @@ from rdmadiag.rules.schema import Fix
 _SETTLED = 30
 """A sleep of a dump's task that is shorter than so many seconds is ordinary."""
 
+_ENOUGH = 3
+"""So many lines that each have other causes make a likely match together, when an entry has no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -113,7 +116,7 @@ def _together(
     if (host, fix.id) in seen or wanted < 2 or len(lines) < 2:
         return
     verdict = _verdict(fix, evidence)
-    whole = len(lines) == wanted and verdict.status != "present"
+    whole = len(lines) == wanted >= _ENOUGH and verdict.status != "present"
     reason = f"{len(lines)} of its {wanted} log lines, each with other causes too"
     matched = Matched(fix, len(lines) / wanted, "likely" if whole else "hint", reason)
     seen[host, fix.id] = Seen(host, matched, min(lines.values(), key=_place), verdict, len(lines))

@@ -345,11 +345,12 @@ def test_the_stack_of_an_allocation(known: Knowledge, trace):
     fact = trace(
         "kernel.use_after_free",
         "worker_thread kthread",
-        allocated=[
-            "kasan_save_stack",
-            "alloc_work_entries",
-            "iw_cm_connect",
-            "rdma_connect_locked",
+        history=[
+            {
+                "label": "allocated",
+                "functions": ["kasan_save_stack", "alloc_work_entries", "iw_cm_connect", "rdma_connect_locked"],
+            },
+            {"label": "freed", "functions": ["kasan_save_free_info", "kfree"]},
         ],
     )
     assert match(fact, known)[0].fix.id == "UP-6883b680e703"
@@ -383,7 +384,15 @@ def test_a_line_and_a_stack_together(known: Knowledge, trace):
 
 
 @pytest.mark.parametrize(
-    "fields", [{}, {"functions": None}, {"functions": "schedule"}, {"functions": [1, None]}]
+    "fields",
+    [
+        {},
+        {"history": [7]},
+        {"history": "x"},
+        {"functions": None},
+        {"functions": "schedule"},
+        {"functions": [1, None]},
+    ],
 )
 def test_fields_of_any_shape(known: Knowledge, fields: dict[str, object]):
     assert match(Fact("kernel.oops", fields, Where("log"), text="x"), known) == []
