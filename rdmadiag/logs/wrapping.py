@@ -15,9 +15,12 @@ MAX_JOINED = 64 << 10
 DAY = 86400.0
 
 _FRAME = r"[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+"
+_DECODED = r"[\w.$]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?\ [\w./-]+\.[chS]:\d+(?:\ \[inline\])?"
+"""A frame as decode_stacktrace.sh and syzbot print it, with the place in the source."""
 _LONE = re.compile(
     rf"""(?:
-        \S{{1,20}}>(?:\s|$) | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | </?[A-Z_]{{2,}}>
+        \S{{1,20}}>(?:\s|$) | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$
+        | </?[A-Z_]{{2,}}>
         | -{{2,}} | \.{{3}} | \[\.\.+\] | <snip | \^C | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
         | [A-Z][\w/-]*(?:\ [\w/-]+){{0,3}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
         | [\[(]?\w+@[\w.-]+ | [\w]+\ =\ | [\[{{}}]?$
@@ -25,7 +28,7 @@ _LONE = re.compile(
     re.VERBOSE,
 )
 _BEGINS = re.compile(r"[a-zA-Z][\w./-]*(?: [\w:.\[\]#/-]+){0,2}: ")
-_COMPLETE = re.compile(rf"{_FRAME}(?: \[[\w ]+\])?\s*\Z")
+_COMPLETE = re.compile(rf"(?:{_FRAME}(?: \[[\w ]+\])?|{_DECODED})\s*\Z")
 _MODULE = re.compile(r"\[\w+\]\s*\Z")
 _DANGLING = re.compile(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
