@@ -46,6 +46,7 @@ KINDS: dict[str, dict[str, str]] = {
         "work": "struct work_struct * of it",
         "workqueue": "name of its workqueue",
         "subsystem": "rds, nvme_rdma, iwcm, ... by its innermost RDMA frame; '' when none",
+        "problems": "list of what could not be read",
     },
     "workqueue.work": {
         "workqueue": "name",

@@ -1,5 +1,6 @@
 """RDMA devices and their ports."""
 
+import re
 from functools import partial
 
 from drgn import Object
@@ -17,6 +18,7 @@ from rdmadiag.vmcore.helpers.ib_device import (
 
 KINDS = ("ib.device",)
 _KIND = KINDS[0]
+_NAME = re.compile(r"[!-~]+")
 
 
 def collect(view: View) -> Collected:
@@ -27,10 +29,13 @@ def collect(view: View) -> Collected:
     problems: list[str] = []
     try:
         for device in for_each_ib_device(view.prog):
-            facts.append(_fact(view, device))  # noqa: PERF401 - what was read before a fault stays
+            if _NAME.fullmatch(ib_device_name(device)):
+                facts.append(_fact(view, device))
+            else:
+                problems.append(f"what is at {device.value_():#x} is no device")
     except READ_ERRORS as error:
         problems.append(f"the devices after {len(facts)} were not found: {why(error)}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, len(facts), problems)])
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
 def _fact(view: View, device: Object) -> Fact:

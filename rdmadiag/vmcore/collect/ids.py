@@ -6,8 +6,9 @@ the last reference has taken it off the list already, so the users' own pointers
 dangle, and such an identifier counts only while it has a reference.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from drgn import Object, cast
@@ -29,6 +30,12 @@ from rdmadiag.vmcore.helpers.rdma_cm import (
     rdma_id_private,
     rdma_id_refcount,
 )
+from rdmadiag.vmcore.helpers.rds import (
+    for_each_rds_connection,
+    rds_conn_for_each_path,
+    rds_conn_transport,
+)
+from rdmadiag.vmcore.helpers.rds_ib import path_ib_connection
 
 __all__ = ("IdTable", "RdmaId", "id_table")
 
@@ -59,6 +66,7 @@ class IdTable:
         self._view = view
         self._guard("the devices of the RDMA CM", self._read_devices)
         self._guard("the NVMe controllers", self._read_queues)
+        self._guard("the RDS connections", self._read_connections)
 
     def __iter__(self) -> Iterator[RdmaId]:
         return iter(self._ids.values())
@@ -85,15 +93,15 @@ class IdTable:
             known = self._ids[address] = RdmaId(id_priv, address, listed=False)
         return known
 
-    def _guard(self, what: str, read: object) -> None:
+    def _guard(self, what: str, read: Callable[[], None]) -> None:
         try:
-            read()  # type: ignore[operator]
+            read()
         except READ_ERRORS as error:
             self.problems.append(f"{what}: {why(error)}")
 
     def _read_devices(self) -> None:
         for cma_dev in for_each_cma_device(self._view.prog):
-            self._guard("a device of the RDMA CM", lambda dev=cma_dev: self._read_device(dev))
+            self._guard("a device of the RDMA CM", partial(self._read_device, cma_dev))
 
     def _read_device(self, cma_dev: Object) -> None:
         for id_priv in cma_device_for_each_id(cma_dev):
@@ -109,7 +117,22 @@ class IdTable:
             return  # a module without types: its identifiers on the device lists are found all the same
         for ctrl in controllers:
             for queue in nvme_rdma_ctrl_for_each_queue(ctrl):
-                self._guard("a queue", lambda queue=queue: self.live(queue.cm_id.read_()))
+                self._guard("a queue", partial(self._read_queue, queue))
+
+    def _read_connections(self) -> None:
+        if not self._view.dump.modules.named("rds_rdma"):
+            return
+        for conn in for_each_rds_connection(self._view.prog):
+            if rds_conn_transport(conn) == "infiniband":
+                for cp in rds_conn_for_each_path(conn):
+                    self._guard("a connection", partial(self._read_path, cp))
+
+    def _read_path(self, cp: Object) -> None:
+        if ic := path_ib_connection(cp):
+            self.live(ic.i_cm_id.read_())
+
+    def _read_queue(self, queue: Object) -> None:
+        self.live(queue.cm_id.read_())
 
 
 def id_table(view: View) -> IdTable:

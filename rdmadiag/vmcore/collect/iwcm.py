@@ -42,7 +42,7 @@ def collect(view: View) -> Collected:
                 facts.append(_fact(view, rdma_id, iw_cm_id_private(iw_id)))
         except READ_ERRORS as error:
             problems.append(f"the id at {rdma_id.address:#x}: {why(error)}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, len(ids), problems)])
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts, len(ids))])
 
 
 def _fact(view: View, rdma_id: RdmaId, iw_priv: Object) -> Fact:

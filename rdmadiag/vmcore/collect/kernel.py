@@ -54,10 +54,10 @@ def collect(view: View) -> Collected:
     found.facts.append(
         view.fact("kernel", row.fields, "struct uts_namespace", 0, f"Linux {view.dump.release}")
     )
-    found.coverage.append(view.covered("kernel", 1, row.problems))
+    found.coverage.append(view.covered("kernel", row.problems, read=1))
     found.facts += [_module(view, one) for one in view.dump.modules]
     problems = [problem.what for problem in view.dump.modules.problems]
-    found.coverage.append(view.covered("module", len(view.dump.modules), problems))
+    found.coverage.append(view.covered("module", problems, read=len(view.dump.modules)))
     return found
 
 

@@ -45,7 +45,7 @@ def collect(view: View) -> Collected:
             facts.append(_fact(view, controller))
         except READ_ERRORS as error:
             problems.append(f"the controller at {address:#x} cannot be read: {why(error)}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, len(facts), problems)])
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
 def _controllers(view: View, problems: list[str]) -> dict[int, _Controller]:

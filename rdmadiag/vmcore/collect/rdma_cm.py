@@ -26,7 +26,7 @@ def collect(view: View) -> Collected:
         return Collected(coverage=[coverage])
     ids = id_table(view)
     facts = [_fact(view, one) for one in ids]
-    return Collected(facts=facts, coverage=[view.covered(_KIND, len(ids), ids.problems)])
+    return Collected(facts=facts, coverage=[view.covered(_KIND, ids.problems, facts, len(ids))])
 
 
 def _fact(view: View, rdma_id: RdmaId) -> Fact:

@@ -53,7 +53,7 @@ def collect(view: View) -> Collected:
             facts += _paths(view, conn)
         except READ_ERRORS as error:
             problems.append(f"the connection at {conn.value_():#x} cannot be read: {why(error)}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, len(facts), problems)])
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
 def _connections(view: View, problems: list[str]) -> Iterator[Object]:

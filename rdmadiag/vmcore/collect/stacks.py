@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from drgn import Object
 
-from rdmadiag.vmcore.dump import Dump, Frame
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.dump import Dump
+from rdmadiag.vmcore.frames import Stack as Frames
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.sched import task_stack_words
 
 __all__ = ("Stack", "Stacks", "is_rdma_module", "subsystem_of")
@@ -54,6 +55,7 @@ class Stack(NamedTuple):
     :ivar modules: Modules of those functions, each once, innermost first.
     :ivar rdma_module: The innermost RDMA module, ``""`` when there is none.
     :ivar rdma_function: The innermost function of it.
+    :ivar problem: Why the stack ends too early, ``""`` when it does not.
     """
 
     frames: list[str]
@@ -61,25 +63,35 @@ class Stack(NamedTuple):
     modules: list[str]
     rdma_module: str
     rdma_function: str
+    problem: str = ""
 
 
-def stack_of(frames: list[Frame]) -> Stack:
+def stack_of(frames: Frames) -> Stack:
     """Return what the frames of a stack tell."""
     sure = [frame for frame in frames if frame.name and not frame.guess]
     functions = [_SUFFIX.sub("", frame.name) for frame in sure]
     modules = list(dict.fromkeys(frame.module for frame in sure if frame.module))
-    for frame, function in zip(sure, functions, strict=True):
-        if frame.module and is_rdma_module(frame.module):
-            return Stack(
-                [str(frame) for frame in frames], functions, modules, frame.module, function
-            )
-    return Stack([str(frame) for frame in frames], functions, modules, "", "")
+    rdma = next(
+        (
+            (frame.module, function)
+            for frame, function in zip(sure, functions, strict=True)
+            if frame.module and is_rdma_module(frame.module)
+        ),
+        ("", ""),
+    )
+    problem = frames.problem or ("" if frames else "no frame was found")
+    return Stack([str(frame) for frame in frames], functions, modules, *rdma, problem)
 
 
 class Stacks:
-    """Unwinds stacks of a dump, each once."""
+    """
+    Unwinds stacks of a dump, each once.
+
+    :ivar problems: What could not be read.
+    """
 
     def __init__(self, dump: Dump) -> None:
+        self.problems: list[str] = []
         self._dump = dump
         self._known: dict[int, Stack] = {}
         ranges = sorted(
@@ -114,6 +126,9 @@ class Stacks:
         low, high = self._span
         try:
             words = task_stack_words(task)[1]
-        except READ_ERRORS:
+        except READ_ERRORS as error:
+            self.problems.append(
+                f"the stack of the task at {task.value_():#x} cannot be read: {why(error)}"
+            )
             return False
         return any(low <= word < high and self.is_rdma_text(word) for word in words)

@@ -14,9 +14,9 @@ KINDS = ("task",)
 
 def collect(view: View) -> Collected:
     """Return a ``task`` fact for each task in D state, running a work, or with RDMA code on its stack."""
-    problems = list(view.tasks.problems)
     facts = [_fact(view, row) for row in view.interesting]
-    return Collected(facts=facts, coverage=[view.covered("task", len(view.tasks), problems)])
+    problems = [*view.tasks.problems, *view.stacks.problems]
+    return Collected(facts=facts, coverage=[view.covered("task", problems, facts, len(view.tasks))])
 
 
 def _fact(view: View, task: TaskRow) -> Fact:
@@ -34,9 +34,12 @@ def _fact(view: View, task: TaskRow) -> Fact:
         "functions": stack.functions,
         "modules": stack.modules,
     }
+    if stack.problem:
+        row.problems.append(f"stack: {stack.problem}")
     row.read("cpu", lambda: task_cpu(task.task))
     row.read("waits_on", lambda: waits_on(view, task))
     module = _work(view, task, row)
+    row.fields["problems"] = row.problems
     row.fields["subsystem"] = subsystem_of(stack.rdma_module or module)
     text = f"{task.comm} (pid {task.pid}, {task.state})"
     if stack.functions:

@@ -1,6 +1,6 @@
 """What the collectors share: an opened dump, and what is read of it once, on first use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Literal, TypeVar, cast
 
@@ -23,6 +23,7 @@ __all__ = ("View", "Wait")
 
 Status = Literal["complete", "absent", "partial", "failed"]
 T = TypeVar("T")
+_REASONS = 5
 Wait = tuple[float | None, str]
 """How many seconds, and by which clock."""
 
@@ -68,7 +69,7 @@ class View:
     @cached_property
     def works(self) -> WorkTable:
         """Works and workers."""
-        return WorkTable(self.prog, self.stacks.is_rdma_text)
+        return WorkTable(self.prog, self.stacks.is_rdma_text, self.is_function)
 
     @cached_property
     def scheduler_clock(self) -> float | None:
@@ -91,6 +92,11 @@ class View:
         if name not in self._made:
             self._made[name] = make()
         return cast(T, self._made[name])
+
+    def is_function(self, address: int) -> bool:
+        """Return whether a symbol begins at an address."""
+        found = self.dump.symbolize(address)
+        return bool(address) and found is not None and not found[1]
 
     def function_name(self, address: int) -> str:
         """Return a function's name, or its address where there is no symbol."""
@@ -135,12 +141,26 @@ class View:
         """Return how far a kind of fact was looked for."""
         return Coverage(kind, self.input, status, reason, self.host)
 
-    def covered(self, kind: str, read: int, problems: list[str]) -> Coverage:
-        """Return the coverage of a kind of which *read* objects were read, with what went wrong."""
-        if not problems:
+    def covered(
+        self, kind: str, problems: Iterable[str], facts: Sequence[Fact] = (), read: int = 0
+    ) -> Coverage:
+        """
+        Return the coverage of a kind: partial when something went wrong on the way to its facts or in one.
+
+        :param read: How many objects were read, where not each makes a fact.
+        """
+        found = list(problems)
+        for fact in facts:
+            found += [
+                f"{one} (of the {fact.where.type} at {fact.where.address:#x})"
+                for one in fact.fields.get("problems", ())
+            ]
+        if not found:
             return self.coverage(kind, "complete")
-        reason = "; ".join(dict.fromkeys(problems[:5]))
-        return self.coverage(kind, "partial" if read else "failed", reason)
+        reason = "; ".join(dict.fromkeys(found[:_REASONS]))
+        if len(found) > _REASONS:
+            reason += f"; and {len(found) - _REASONS} more"
+        return self.coverage(kind, "partial" if facts or read else "failed", reason)
 
     def not_here(self, kind: str, module: str, variable: str, type_: str = "") -> Coverage | None:
         """

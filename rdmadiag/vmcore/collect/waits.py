@@ -83,7 +83,8 @@ def _object_of(view: View, wait: StackWait, completion: bool, lock: str) -> Slee
     }
     name, member = heads.get(wait.kind, (f"struct {lock}", "wait_list"))
     address = wait.head - offsetof(view.prog.type(name), member)
-    if completion and wait.kind in heads:
+    # Simple wait queues are used for completions; ordinary ones were, before v5.7.
+    if wait.kind == "struct swait_queue" or (completion and wait.kind in heads):
         type_ = view.prog.type("struct completion")
         return Sleep(type_.type_name(), address - offsetof(type_, "wait"), wait.entry)
     return Sleep(name, address, wait.entry)

@@ -16,7 +16,7 @@ def collect(view: View) -> Collected:
     facts += [_waiting(view, work) for work in works.queued]
     return Collected(
         facts=facts,
-        coverage=[view.covered("workqueue.work", len(list(works.queues())), works.problems)],
+        coverage=[view.covered("workqueue.work", works.problems, facts, len(list(works.queues())))],
     )
 
 

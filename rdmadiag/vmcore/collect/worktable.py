@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from drgn import Object, Program
@@ -95,17 +96,23 @@ class WorkTable:
     :ivar queue_flushers: Tasks that wait for the end of all works of a queue, by the queue's address.
     """
 
-    def __init__(self, prog: Program, is_rdma_text: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        prog: Program,
+        is_rdma_text: Callable[[int], bool],
+        is_function: Callable[[int], bool],
+    ) -> None:
         self.problems: list[str] = []
         self.workers: list[Worker] = []
         self.queued: list[QueuedWork] = []
         self.flushers: dict[int, list[int]] = defaultdict(list)
         self.queue_flushers: dict[int, list[int]] = defaultdict(list)
         self._is_rdma_text = is_rdma_text
+        self._is_function = is_function
         self._queues: dict[int, Queue] = {}
-        self._guard("workqueues", lambda: self._read_queues(prog))
-        self._guard("worker pools", lambda: self._read_pools(prog))
-        self._guard("timers", lambda: self._read_delayed(prog))
+        self._guard("workqueues", partial(self._read_queues, prog))
+        self._guard("worker pools", partial(self._read_pools, prog))
+        self._guard("timers", partial(self._read_delayed, prog))
         self.by_work = {one.work: one for one in self.workers}
         self.by_task = {one.task: one for one in self.workers}
         self.queued_by_work = {one.work: one for one in self.queued}
@@ -134,7 +141,7 @@ class WorkTable:
 
     def _read_queues(self, prog: Program) -> None:
         for wq in for_each_workqueue(prog):
-            self._guard(f"workqueue at {wq.value_():#x}", lambda wq=wq: self._add_queue(wq))  # type: ignore[misc]
+            self._guard(f"workqueue at {wq.value_():#x}", partial(self._add_queue, wq))
 
     def _add_queue(self, wq: Object) -> None:
         address = int(wq.value_())
@@ -152,17 +159,34 @@ class WorkTable:
             self._add_worker(rescuer)
 
     def _read_pools(self, prog: Program) -> None:
-        for pool in for_each_worker_pool(prog):
+        for pool in self._pools(prog):
             what = f"worker pool at {pool.value_():#x}"
-            self._guard(what, lambda pool=pool: self._read_workers(pool))  # type: ignore[misc]
-            self._guard(
-                what,
-                lambda pool=pool: self._add_queued(pool_for_each_pending_work(pool), "pending"),  # type: ignore[misc]
-            )
+            self._guard(what, partial(self._read_workers, pool))
+            self._guard(what, partial(self._read_pending, pool))
+
+    def _pools(self, prog: Program) -> Iterable[Object]:
+        """Return all pools: from their table, or from the queues where it cannot be read."""
+        pools: dict[int, Object] = {}
+        try:
+            for pool in for_each_worker_pool(prog):
+                pools[int(pool.value_())] = pool
+        except READ_ERRORS as error:
+            self.problems.append(f"the table of worker pools: {why(error)}")
+            for queue in self.queues():
+                self._guard(f"workqueue {queue.name}", partial(self._add_pools, queue, pools))
+        return pools.values()
+
+    def _add_pools(self, queue: Queue, pools: dict[int, Object]) -> None:
+        for pwq in workqueue_for_each_pwq(queue.object):
+            pool = pwq.pool.read_()
+            pools[int(pool.value_())] = pool
 
     def _read_workers(self, pool: Object) -> None:
         for worker in pool_for_each_worker(pool):
             self._add_worker(worker)
+
+    def _read_pending(self, pool: Object) -> None:
+        self._add_queued(pool_for_each_pending_work(pool), "pending")
 
     def _add_worker(self, worker: Object) -> None:
         work = int(worker.current_work.value_())
@@ -170,12 +194,18 @@ class WorkTable:
         if not work or any(one.task == task for one in self.workers):
             return
         pwq = worker.current_pwq.read_()
+        function = int(worker.current_func.value_())
+        if not self._is_function(function):
+            self.problems.append(
+                f"the worker at {worker.value_():#x} runs {function:#x}, which is no function"
+            )
+            return
         self.workers.append(
             Worker(
                 worker,
                 task,
                 work,
-                int(worker.current_func.value_()),
+                function,
                 self._queue_of(pwq),
                 int(pwq.value_()),
                 int(worker.last_active.value_()),

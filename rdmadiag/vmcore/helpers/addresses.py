@@ -24,14 +24,6 @@ def _text(raw: bytes) -> str:
     return str(address.ipv4_mapped or address)
 
 
-def _bytes(value: Object) -> bytes:
-    return bytes(
-        value.to_bytes_()
-        if value.address_ is None
-        else value.prog_.read(value.address_, value.type_.size or 0)
-    )
-
-
 def ip_address(value: Object) -> str:
     """
     Return an address as text.
@@ -39,7 +31,7 @@ def ip_address(value: Object) -> str:
     :param value: ``struct in6_addr`` or ``__be32``
     :raises ValueError: if it is neither 4 nor 16 bytes long.
     """
-    raw = _bytes(value.read_() if value.type_.size == 4 else value)
+    raw = bytes(value.to_bytes_())
     if len(raw) not in {4, 16}:
         raise ValueError(f"{value.type_.type_name()} is no IP address")
     return _text(raw)

@@ -6,7 +6,7 @@ Memory that reads well but holds no object: pages that the dump left out read as
 may hold the allocator's poison.
 """
 
-from drgn import Object
+from drgn import Object, sizeof
 
 __all__ = ("object_damage",)
 
@@ -20,7 +20,7 @@ def object_damage(value: Object) -> str:
 
     :param value: ``struct x *``
     """
-    size = value.type_.type.size or 0
+    size = sizeof(value.type_.type)
     raw = value.prog_.read(value.value_(), size)
     if not any(raw):
         return "all of it is zero: its page is not in the dump, or it was cleared"

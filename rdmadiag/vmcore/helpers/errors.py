@@ -22,7 +22,7 @@ READ_ERRORS = (
 
 def why(error: BaseException) -> str:
     """Return a short reason for a report: the message, or the class where there is none."""
-    text = str(error).strip("'\"") or type(error).__name__
+    text = str(error) or type(error).__name__
     if isinstance(error, FaultError):
         return f"{text} at {error.address:#x}"
     return text

@@ -7,7 +7,7 @@ RDS over InfiniBand
 
 from typing import NamedTuple
 
-from drgn import Object, cast
+from drgn import Object, cast, sizeof
 
 from rdmadiag.vmcore.helpers.rds import path_member
 
@@ -139,4 +139,4 @@ def rds_ib_cq_error(ic: Object) -> bool | None:
         constant = _CQ_ERR
     word = int(flags.value_())
     # A u8 is used as a mask (UEK5 and after), an unsigned long with set_bit() (newest).
-    return bool(word & constant if flags.type_.size == 1 else word >> constant & 1)
+    return bool(word & constant if sizeof(flags) == 1 else word >> constant & 1)

@@ -56,7 +56,7 @@ def task_state(task: Object) -> str:
     # is named "__state". Before that, it is named "state".
     try:
         state = int(task.member_("__state").value_())
-    except AttributeError:
+    except LookupError:
         state = int(task.state.value_())
     reported = (state | int(task.exit_state.value_())) & _REPORTED
     if reported == _UNINTERRUPTIBLE and state & _NOLOAD:

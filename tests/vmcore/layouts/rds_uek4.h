@@ -1,0 +1,40 @@
+/* linux-uek 4.1.12: no paths, IPv4 addresses, i_scq and i_rcq, no i_flags. */
+struct rds_transport { char t_name[16]; };
+struct rds_header { __be32 h_len; };
+struct rds_incoming { struct rds_header i_hdr; };
+struct rds_message { struct list_head m_conn_item; struct rds_incoming m_inc; };
+struct rds_connection {
+	struct hlist_node c_hash_node;
+	__be32 c_laddr;
+	__be32 c_faddr;
+	struct rds_connection *c_passive;
+	struct rds_transport *c_trans;
+	struct list_head c_send_queue;
+	struct list_head c_retrans;
+	void *c_transport_data;
+	struct workqueue_struct *c_wq;
+	atomic_t c_state;
+	unsigned long c_flags;
+	struct delayed_work c_send_w;
+	struct delayed_work c_recv_w;
+	struct delayed_work c_conn_w;
+	struct delayed_work c_reconn_w;
+	struct work_struct c_down_w;
+	enum rds_conn_drop_src c_drop_source;
+	u8 c_tos;
+};
+enum rds_conn_drop_src { DR_DEFAULT, DR_USER_RESET, DR_INV_CONN_STATE, DR_IB_QP_EVENT = 12 };
+enum { RDS_CONN_DOWN, RDS_CONN_CONNECTING, RDS_CONN_DISCONNECTING, RDS_CONN_UP, RDS_CONN_ERROR };
+struct rds_ib_work_ring { u32 w_nr; u32 w_alloc_ptr; u32 w_alloc_ctr; u32 w_free_ptr; atomic_t w_free_ctr; };
+struct rds_ib_device { struct ib_device *dev; };
+struct rds_ib_connection {
+	struct rds_ib_device *rds_ibdev;
+	struct rdma_cm_id *i_cm_id;
+	struct ib_cq *i_scq;
+	struct ib_cq *i_rcq;
+	struct rds_ib_work_ring i_send_ring;
+	atomic_t i_signaled_sends;
+	struct rds_ib_work_ring i_recv_ring;
+	bool i_active_side;
+	u32 i_frag_pages;
+};
