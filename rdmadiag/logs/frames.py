@@ -28,7 +28,7 @@ _DECODED = re.compile(
 )
 _REGISTER = re.compile(
     rf"\s*(?:\[?exception )?(?P<register>RIP|pc|PC is at|NIP|IP|epc|Krnl PSW|ra|lr|LR)\s*:?\s*"
-    rf"(?:[0-9a-f]{{4}}:|:)?\s*(?:\[<?[0-9a-f]{{8,16}}>?\]\s*)*(?P<function>{_NAME})\+0x(?P<offset>[0-9a-f]+)(?:/0x(?P<length>[0-9a-f]+))?"
+    rf"(?:[0-9a-f]{{4}}:|:)?\s*(?:\[<?[0-9a-f]{{8,16}}>?\]\s*)*(?P<function>{_NAME})\+(?P<offset>0x[0-9a-f]+|\d+)(?:/0x(?P<length>[0-9a-f]+))?"
     r"(?:\s+\[(?P<module>[\w-]+)[^\]]*\])?\]?.*"
 )
 _RETURN_ADDRESS = frozenset(("lr", "LR", "ra"))
@@ -150,7 +150,7 @@ def parse_register(message: str) -> Frame | None:
         return None
     length = f"/0x{match['length']}" if match["length"] else ""
     module = match["module"] or ""
-    text = _text(f"{match['function']}+0x{match['offset']}{length}", module, guess=False)
+    text = _text(f"{match['function']}+{match['offset']}{length}", module, guess=False)
     return Frame(text, stem(match["function"]), module, style="register")
 
 

@@ -188,10 +188,10 @@ def _literal_char(kind: str, text: str) -> str:
 
 def best_literal(runs: list[str]) -> str:
     """Return the most telling of *runs*, cut to a length that survives wrapped lines, or ``""``."""
-    best = max(runs, key=rarity, default="")
+    best = max((r for r in runs if len(r) >= MIN_LITERAL), key=rarity, default="")
     if len(best) > MAX_LITERAL:
         best = max(_windows(best), key=rarity, default=best[:MAX_LITERAL])
-    return best if len(best) >= MIN_LITERAL else ""
+    return best
 
 
 def _windows(text: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ MAX_HISTORY = 16
 MAX_MESSAGE = 400
 MAX_TEXT = 4096
 SIGNATURE_FRAMES = 4
+REPORTING_FRAMES = 8
 
 TASK = "task"
 TRACE = "kernel.trace"
@@ -220,7 +221,7 @@ class Report:
     def _whole_stack(self) -> list[Frame]:
         """Return the frames with the place where the CPU was in front, unless it is there already."""
         names = [f.function for f in self.frames if not f.guess]
-        if self.place is None or (names and names[0] == self.place.function):
+        if self.place is None or self.place.function in names[:REPORTING_FRAMES]:
             return self.frames
         return [self.place, *self.frames]
 
