@@ -20,6 +20,12 @@ rules_app = typer.Typer(
     help="List, check and test rules.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(rules_app, name="rules")
+fix_app = typer.Typer(
+    help="Known faults: which a kernel has, which an input looks like.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(fix_app, name="fix")
 
 
 class Format(StrEnum):
@@ -39,6 +45,13 @@ class Table(StrEnum):
     text = "text"
     json = "json"
     csv = "csv"
+
+
+class Plain(StrEnum):
+    """How a list is written."""
+
+    text = "text"
+    json = "json"
 
 
 class Compared(StrEnum):
@@ -104,6 +117,7 @@ Baseline = Annotated[
     Path | None,
     typer.Option(help="A saved report: its findings do not count for --fail-on.", metavar="FILE"),
 ]
+TableFormat = Annotated[Plain, typer.Option("--format", help="How the list is written.")]
 FailOnOption = Annotated[
     FailOn, typer.Option("--fail-on", help="Exit with 1 from this severity on.")
 ]
@@ -263,6 +277,69 @@ def compare(
     from rdmadiag.commands import compare as command
 
     _emit(command.compare(before, after, format.value, fail_on=fail_on.value), output)
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(help="A diagnosis, an event, or a fix (Orabug, CVE, commit).", metavar="ID"),
+    ],
+    kernel: Annotated[
+        str, typer.Option(help="Say whether this kernel has the fix.", metavar="RELEASE")
+    ] = "",
+    rules: Rules = None,
+) -> None:
+    """Explain a diagnosis, an event or a fix."""
+    from rdmadiag.commands import explain as command
+    from rdmadiag.commands.output import terminal
+
+    _emit(command.explain(name, rules or (), kernel, terminal()[0]))
+
+
+@fix_app.command("list")
+def fix_list(
+    kernel: Annotated[
+        str, typer.Option(help="The release, as uname -r prints it.", metavar="RELEASE")
+    ],
+    version: Annotated[
+        str,
+        typer.Option(
+            "--kernel-version",
+            help="The version, as uname -v prints it: some need it.",
+            metavar="V",
+        ),
+    ] = "",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those that it does not have.")
+    ] = False,
+    format: TableFormat = Plain.text,  # noqa: A002 - the option's name
+    rules: Rules = None,
+) -> None:
+    """List the known faults that a kernel still has."""
+    from rdmadiag.commands import fix as command
+    from rdmadiag.commands.output import terminal
+
+    _emit(command.list_fixes(kernel, version, rules or (), everything, format.value, terminal()[0]))
+
+
+@fix_app.command("check")
+def fix_check(
+    inputs: Inputs,
+    hints: Annotated[bool, typer.Option("--hints", help="Also what is only a hint.")] = False,
+    format: TableFormat = Plain.text,  # noqa: A002 - the option's name
+    rules: Rules = None,
+    debuginfo: DebugInfo = None,
+) -> None:
+    """Say which known faults dumps and logs look like, and whether their kernels have the fix."""
+    from rdmadiag.commands import fix as command
+    from rdmadiag.commands.output import terminal
+
+    _emit(
+        command.check_inputs(
+            inputs, rules or (), debuginfo or (), hints, format.value, terminal()[0]
+        )
+    )
 
 
 @rules_app.command("list")

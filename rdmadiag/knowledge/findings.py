@@ -8,9 +8,12 @@ from pathlib import Path
 from rdmadiag.facts.model import Fact
 from rdmadiag.facts.store import FactStore, sort_key
 from rdmadiag.knowledge.base import Knowledge, load
+from rdmadiag.knowledge.explain import links
 from rdmadiag.knowledge.kernels import parse_kernel
+from rdmadiag.knowledge.match import Matched, match
 from rdmadiag.knowledge.status import KernelEvidence, status
 from rdmadiag.report.model import FixedInRow, FixRow
+from rdmadiag.rules.clues import evidence_of
 from rdmadiag.rules.engine import Fired
 from rdmadiag.rules.schema import Fix
 
@@ -25,6 +28,8 @@ RELEASE_KINDS = (
     "kernel.hard_lockup",
 )
 """Kinds of facts with a field ``release``; the earlier ones say it best."""
+MATCHES = 3
+"""How many matched faults a finding shows."""
 
 
 class Fixes:
@@ -40,9 +45,23 @@ class Fixes:
         return load(self._roots)
 
     def rows(self, fired: Fired) -> list[FixRow]:
-        """Return the fixes that the rule names."""
-        wanted = [self._known.fixes[i] for i in fired.rule.fixes if i in self._known.fixes]
-        return [self._row(fix, fired.candidate.host, "") for fix in wanted]
+        """Return the fixes that the rule names, then those that the finding's traces match."""
+        host = fired.candidate.host
+        known = self._known.fixes
+        named = [self._row(known[i], host, "") for i in fired.rule.fixes if i in known]
+        return [*named, *self._matched(fired, set(fired.rule.fixes))]
+
+    def _matched(self, fired: Fired, named: set[str]) -> list[FixRow]:
+        """Return what the traces among the evidence match; hints only where nothing better is known."""
+        host = fired.candidate.host
+        found: dict[str, Matched] = {}
+        for _, _, clue in evidence_of(fired.matches, fired.rule.clues):
+            if clue.fact.fields.get("functions"):
+                for row in match(clue.fact, self._known, self.evidence(host)):
+                    found.setdefault(row.fix.id, row)
+        better = [r for r in found.values() if r.rank != "hint" and r.fix.id not in named]
+        shown = better[:MATCHES] or ([] if named else list(found.values())[:1])
+        return [self._row(r.fix, host, f"{r.rank}: {r.reason}") for r in shown]
 
     def _row(self, fix: Fix, host: str, match: str) -> FixRow:
         found = status(fix, self.evidence(host))
@@ -52,8 +71,8 @@ class Fixes:
             cve=", ".join(fix.cve),
             commit=fix.commit,
             title=fix.title,
-            url=fix.url or url_of(fix),
-            fixed_in=[FixedInRow(r.tree, r.version) for r in fix.fixed_in],
+            url=next((address for _, address in links(fix)), ""),
+            fixed_in=[FixedInRow(r.tree, r.version) for r in fix.fixed_in if r.version],
             status=found.status,
             why=found.why,
             match=match,
@@ -85,13 +104,3 @@ def _best(facts: Iterable[Fact]) -> Fact | None:
     """Return the fact that knows the kernel best: a dump's own, else the latest of the best kind."""
     ranked = sorted(facts, key=sort_key, reverse=True)
     return min(ranked, key=lambda f: RELEASE_KINDS.index(f.kind), default=None)
-
-
-def url_of(fix: Fix) -> str:
-    """Return where the fix can be read about: the upstream commit, the CVE's record, or the first source that is a link."""
-    if fix.commit:
-        return f"https://git.kernel.org/torvalds/c/{fix.commit}"
-    links = [s for s in fix.sources if s.startswith("https://")]
-    if links:
-        return links[0]
-    return f"https://nvd.nist.gov/vuln/detail/{fix.cve[0]}" if fix.cve else ""
