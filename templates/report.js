@@ -72,6 +72,7 @@ function startCopy() {
 // ---- tables ------------------------------------------------------------------------------------
 
 const PAGE = 100;
+const LONG = 100; // a cell with more characters is folded
 const compare = new Intl.Collator("en", { numeric: true }).compare;
 
 function cellOf(column, row) {
@@ -162,7 +163,11 @@ class Table {
     if (value && column === this.links()) {
       return make("td", {}, make("a", { href: `#${value}`, onclick: () => reveal(value) }, value));
     }
-    return make("td", typeof value === "number" ? { class: "number" } : {}, value === null ? "" : String(value));
+    const text = value === null ? "" : String(value);
+    if (text.length > LONG && this.table.name !== "events") {
+      return make("td", {}, make("details", {}, make("summary", {}, text.slice(0, LONG / 2) + "…"), text));
+    }
+    return make("td", typeof value === "number" ? { class: "number" } : {}, text);
   }
 }
 
@@ -181,8 +186,8 @@ function startTables() {
 
 // ---- time line ---------------------------------------------------------------------------------
 
-const LEFT = 110, LANE = 46, AXIS = 26, BIN = 3;
-const STEPS = [1e-6, 1e-5, 1e-4, .001, .01, .1, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 43200, 86400, 604800, 2592000, 31536000];
+const AXIS = 26, BIN = 3;
+const STEPS = [1e-6, 1e-5, 1e-4, .001, .01, .1, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
 
 class Plot {
   constructor(plot, place, changed) {
@@ -190,6 +195,7 @@ class Plot {
     this.end = Math.max(1e-3, ...[0].concat(plot.spans.map((s) => s[2])), plot.at.reduce((a, b) => Math.max(a, b), 0));
     this.from = 0;
     this.to = this.end;
+    this.lane = plot.hosts.length > 12 ? 24 : plot.hosts.length > 4 ? 34 : 46;
     this.svg = make("svg", { role: "img" });
     this.range = make("span", { role: "status" });
     const button = (text, action) => make("button", { type: "button", class: "quiet", onclick: action }, text);
@@ -198,7 +204,7 @@ class Plot {
         button("Zoom in", () => this.zoom(.4)), button("Zoom out", () => this.zoom(2.5)),
         button("Earlier", () => this.move(-.5)), button("Later", () => this.move(.5)),
         button("All", () => this.show(0, this.end)), this.range),
-      make("div", { class: "plot" }, this.svg),
+      make("div", plot.hosts.length > 12 ? { class: "plot", tabindex: "0", role: "region", "aria-label": "Time line" } : { class: "plot" }, this.svg),
     );
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.svg.parentElement);
@@ -229,9 +235,9 @@ class Plot {
 
   whole() { return this.from <= 0 && this.to >= this.end; }
 
-  x(at) { return LEFT + (at - this.from) / (this.to - this.from) * (this.width - LEFT - 10); }
+  x(at) { return this.left + (at - this.from) / (this.to - this.from) * (this.width - this.left - 10); }
 
-  at(x) { return this.from + (x - LEFT) / (this.width - LEFT - 10) * (this.to - this.from); }
+  at(x) { return this.from + (x - this.left) / (this.width - this.left - 10) * (this.to - this.from); }
 
   label(at, step) {
     const time = this.plot.origin + at;
@@ -243,7 +249,8 @@ class Plot {
 
   draw() {
     this.width = Math.max(300, this.svg.parentElement.clientWidth);
-    const height = this.plot.hosts.length * LANE + AXIS;
+    this.left = this.width < 500 ? 80 : 110;
+    const height = AXIS + this.plot.hosts.length * this.lane;
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
     this.svg.setAttribute("height", height);
     this.svg.replaceChildren(...this.ticks(height), ...this.lanes(), ...this.spans(), ...this.bins());
@@ -254,31 +261,32 @@ class Plot {
   }
 
   ticks(height) {
-    const step = STEPS.find((s) => (this.to - this.from) / s <= (this.width - LEFT) / 110) ?? STEPS.at(-1);
+    const room = Math.max(2, (this.width - this.left) / 110);
+    const step = STEPS.find((s) => (this.to - this.from) / s <= room) ?? STEPS.at(-1);
     const marks = [];
     const first = Math.ceil((this.plot.origin + this.from) / step) * step - this.plot.origin;
     for (let at = first; at <= this.to && marks.length < 60; at += step) {
       const x = this.x(at);
-      marks.push(make("line", { class: "tick", x1: x, x2: x, y1: 0, y2: height - AXIS }));
-      if (x < this.width - 40) marks.push(make("text", { x, y: height - 8, "text-anchor": x < LEFT + 40 ? "start" : "middle" }, this.label(at, step)));
+      marks.push(make("line", { class: "tick", x1: x, x2: x, y1: AXIS - 6, y2: height }));
+      if (x < this.width - 40) marks.push(make("text", { x, y: AXIS - 10, "text-anchor": x < this.left + 40 ? "start" : "middle" }, this.label(at, step)));
     }
     return marks;
   }
 
   lanes() {
     return this.plot.hosts.flatMap((host, lane) => {
-      const y = (lane + 1) * LANE, name = host || "no host name";
-      const short = name.length > 14 ? name.slice(0, 13) + "…" : name;
+      const y = AXIS + (lane + 1) * this.lane, name = host || "no host name";
+      const short = name.length > this.left / 8 ? name.slice(0, this.left / 8 - 1) + "…" : name;
       return [
         make("line", { class: "lane", x1: 0, x2: this.width, y1: y, y2: y }),
-        make("text", { class: "host", x: 10, y: y - LANE / 2 + 4 }, short, make("title", {}, name)),
+        make("text", { class: "host", x: 10, y: y - this.lane / 2 + 4 }, short, make("title", {}, name)),
       ];
     });
   }
 
   spans() {
     return this.plot.spans.filter((span) => span[2] >= this.from && span[1] <= this.to).flatMap(([lane, from, to, path, kind]) => {
-      const y = (lane + 1) * LANE - 4, left = Math.max(LEFT, this.x(from)), right = Math.min(this.width - 10, this.x(to));
+      const y = AXIS + (lane + 1) * this.lane - 4, left = Math.max(this.left, this.x(from)), right = Math.min(this.width - 10, this.x(to));
       const bar = make("rect", { class: "span", x: left, y, width: Math.max(2, right - left), height: 4 }, make("title", {}, path));
       if (kind !== "vmcore" || this.x(to) > this.width - 9) return [bar];
       const x = this.x(to), top = y - 10;
@@ -290,7 +298,7 @@ class Plot {
     const bins = new Map();
     this.plot.at.forEach((at, index) => {
       if (!this.covers(index)) return;
-      const place = `${Math.floor((this.x(at) - LEFT) / BIN)} ${this.plot.lane[index]}`;
+      const place = `${Math.floor((this.x(at) - this.left) / BIN)} ${this.plot.lane[index]}`;
       const bin = bins.get(place) ?? { many: 0, hot: 0 };
       bin.many += 1;
       bin.hot |= this.plot.hot[index];
@@ -298,20 +306,20 @@ class Plot {
     });
     const drawn = [...bins].map(([place, bin]) => {
       const [step, lane] = place.split(" ").map(Number);
-      const height = Math.min(LANE - 10, 9 + 6 * Math.log2(bin.many));
+      const height = Math.min(this.lane - 8, (this.lane - 8) / 4 * (1 + Math.log2(bin.many)));
       const kind = bin.hot ? "hot" : "event";
-      return make("rect", { class: kind, x: LEFT + step * BIN, y: (lane + 1) * LANE - 5 - height, width: BIN - .5, height }, make("title", {}, `${bin.many} events`));
+      return make("rect", { class: kind, x: this.left + step * BIN, y: AXIS + (lane + 1) * this.lane - 5 - height, width: BIN - .5, height }, make("title", {}, `${bin.many} events`));
     });
     return drawn.sort((a, b) => a.classList.contains("hot") - b.classList.contains("hot"));
   }
 
   listen() {
     let start = null, box = null;
-    const place = (event) => Math.min(this.width - 10, Math.max(LEFT, event.clientX - this.svg.getBoundingClientRect().left));
+    const place = (event) => Math.min(this.width - 10, Math.max(this.left, event.clientX - this.svg.getBoundingClientRect().left));
     this.svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       start = place(event);
-      box = make("rect", { class: "chosen", x: start, y: 0, width: 0, height: this.plot.hosts.length * LANE });
+      box = make("rect", { class: "chosen", x: start, y: AXIS, width: 0, height: this.plot.hosts.length * this.lane });
       this.svg.append(box);
       this.svg.setPointerCapture(event.pointerId);
     });
@@ -366,5 +374,5 @@ startTimeline();
 if (location.hash) reveal(location.hash.slice(1));
 addEventListener("hashchange", () => reveal(location.hash.slice(1)));
 addEventListener("beforeprint", () => {
-  for (const node of document.querySelectorAll("details.finding, details.finding details")) node.open = true;
+  for (const node of document.querySelectorAll("details.finding, details.trace")) node.open = true;
 });

@@ -68,6 +68,8 @@ class Redactor:
         self._exact: dict[str, str] = {}
         self._keep: set[str] = set()
         self._pattern: regex.Pattern[str] | None = None
+        self._done: dict[str, str] = {}
+        self._makers = self._all_makers()
 
     def report(self, report: Report) -> Report:
         """Return *report* with pseudonyms in place of names."""
@@ -78,8 +80,10 @@ class Redactor:
         """Return *text* with pseudonyms in place of names; names are those of the reports before."""
         if self._pattern is None:
             self._pattern = pattern(self._hosts, self._exact, self._keep)
-        result: str = self._pattern.sub(self._replace, text)
-        return result
+            self._done.clear()
+        if text not in self._done:  # frames and log lines repeat
+            self._done[text] = self._pattern.sub(self._replace, text)
+        return self._done[text]
 
     def _learn(self, rows: Any) -> None:
         """Note the names that only their place tells: hosts, NQNs, serials, users, paths."""
@@ -131,9 +135,9 @@ class Redactor:
 
     def _replace(self, match: regex.Match[str]) -> str:
         kind = match.lastgroup or ""
-        return self._makers()[kind](match[0])
+        return self._makers[kind](match[0])
 
-    def _makers(self) -> Mapping[str, Callable[[str], str]]:
+    def _all_makers(self) -> Mapping[str, Callable[[str], str]]:
         names = self.names
         return {
             "keep": lambda text: text,

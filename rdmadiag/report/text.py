@@ -28,6 +28,7 @@ _FIX = {"missing": "not in this kernel", "present": "in this kernel", "unknown":
 BAR = 32
 EVIDENCE = 16
 STACK = 14
+EVENTS = 30
 
 Rows = Iterator[RenderableType]
 
@@ -51,9 +52,17 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
         _environ={},
     )
     for row in _report(clean(report)):
-        console.print(row)
+        _print(console, row)
     lines = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _print(console: Console, row: RenderableType) -> None:
+    if isinstance(row, Text):  # print() would forget how a text wants to be wrapped
+        crop = row.overflow != "ignore"
+        console.print(row, no_wrap=row.no_wrap, overflow=row.overflow, crop=crop)
+    else:
+        console.print(row)
 
 
 def _report(report: Report) -> Rows:
@@ -66,6 +75,7 @@ def _report(report: Report) -> Rows:
     yield from _blind(report)
     for number, finding in enumerate(view.ordered(report.findings), 1):
         yield from _finding(f"F{number}", finding)
+    yield from _timeline(report)
     yield from _checks(report)
     yield from _facts(report)
     yield from _inputs(report.inputs)
@@ -232,6 +242,20 @@ def _fixes(fixes: Sequence[FixRow]) -> Rows:
         )
         if fix.url:
             yield Text(f"    {fix.url}", "dim", no_wrap=True, overflow="ignore")
+
+
+def _timeline(report: Report) -> Rows:
+    """Show the log lines of all findings and hosts in the order of time; for one host the evidence does."""
+    labels = {f.fingerprint: f"F{n}" for n, f in enumerate(view.ordered(report.findings), 1)}
+    rows = [row for row in report.timeline if row.finding in labels]
+    if len({row.host for row in rows}) < 2:
+        return
+    yield from _title("Time line of the findings")
+    for row in rows[:EVENTS]:
+        lead = f"{view.time_text(row.time)} {row.host} {labels[row.finding]} "
+        yield Text.assemble((lead, "dim"), row.text, no_wrap=True, overflow="ellipsis")
+    if len(rows) > EVENTS:
+        yield Text(f"and {len(rows) - EVENTS} more, in the HTML and JSON reports")
 
 
 def _checks(report: Report) -> Rows:
