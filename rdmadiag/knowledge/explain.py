@@ -219,20 +219,20 @@ def _step(text: str, command: str) -> str:
 # The innermost conditional part: what stands there is about one case.
 _PART = re.compile(r"\{% if (?:(?!\{% (?:end)?if).)*?\{% endif %\}", re.DOTALL)
 _TAG = re.compile(r"\{%.*?%\}", re.DOTALL)
-_VALUE = re.compile(r"\{\{\s*([\w.]+).*?\}\}", re.DOTALL)
+_VALUE = re.compile(r"\{\{\s*([\w.]+)?.*?\}\}", re.DOTALL)
 
 
 def _plain(template: str) -> str:
     """Write a template for readers without a case at hand: its values as ``<connection.laddr>``."""
-    return _VALUE.sub(r"<\1>", _TAG.sub("", template)).strip()
+    return _VALUE.sub(lambda m: f"<{m[1] or '...'}>", _TAG.sub("", template)).strip()
 
 
 def _in_general(template: str) -> str:
-    """Write a template without the parts that depend on a case."""
-    previous = ""
-    while previous != template:
-        previous, template = template, _PART.sub("", template)
-    return _plain(template)
+    """Write a template without the parts that depend on a case, unless nothing else is in it."""
+    general, previous = template, ""
+    while previous != general:
+        previous, general = general, _PART.sub("", general)
+    return _plain(general) or _plain(template)
 
 
 def explain_event(rules: Sequence[EventRule]) -> Explanation:

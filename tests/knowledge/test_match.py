@@ -348,7 +348,12 @@ def test_the_stack_of_an_allocation(known: Knowledge, trace):
         history=[
             {
                 "label": "allocated",
-                "functions": ["kasan_save_stack", "alloc_work_entries", "iw_cm_connect", "rdma_connect_locked"],
+                "functions": [
+                    "kasan_save_stack",
+                    "alloc_work_entries",
+                    "iw_cm_connect",
+                    "rdma_connect_locked",
+                ],
             },
             {"label": "freed", "functions": ["kasan_save_free_info", "kfree"]},
         ],
