@@ -3,7 +3,7 @@ A log in blocks of whole lines.
 
 Each block keeps some of what came before it, so that a record can be followed back to its beginning. A line
 that is longer than a line may be is cut, and the rest of it counted but not kept. Blocks of a long log are
-read, decompressed and counted by a second thread while the first one searches the block before.
+decompressed by a second thread while the first one searches the block before.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.streams import FileStream, Stream
 
 CONTEXT = 16 << 10
+STRIPE = 16 << 10
 NUL_RUN = b"\0" * 8
 
 
@@ -26,7 +27,7 @@ class Block:
     :ivar context: Where lines of the blocks before begin in it.
     :ivar start: Where the lines of this block begin in it, *end*: where they end.
     :ivar offset: Byte offset of *start* in the log; *line*: its line number.
-    :ivar lines: How many line ends there are.
+    :ivar lines: How many line ends there are; *counts*: before each stripe of the block.
     :ivar alike: How many line ends are followed by what the most of this log's lines begin with.
     :ivar last: The log ends with this block.
     """
@@ -37,14 +38,28 @@ class Block:
     end: int
     offset: int
     line: int
-    lines: int = 0
     alike: int = 0
     last: bool = False
+    lines: int = field(init=False)
     view: memoryview = field(init=False)
+    counts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the view that the prefilter reads."""
+        """Make the view that the prefilter reads, and count the lines."""
         self.view = memoryview(self.data)[self.start : self.end]
+        self.counts = [0]
+        for position in range(self.start, self.end, STRIPE):
+            count = self.data.count(b"\n", position, min(position + STRIPE, self.end))
+            self.counts.append(self.counts[-1] + count)
+        self.lines = self.counts[-1]
+
+    def line_at(self, position: int) -> int:
+        """Return the number of the line that begins at *position*, which may be in the context."""
+        if position < self.start:
+            return self.line - self.data.count(b"\n", position, self.start)
+        stripe = (position - self.start) // STRIPE
+        counted = self.data.count(b"\n", self.start + stripe * STRIPE, position)
+        return self.line + self.counts[stripe] + counted
 
 
 @dataclass(slots=True)
@@ -98,16 +113,19 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks; each must be done with before the next one is asked for."""
         block = self._fill(self._buffer(), b"", 0)
-        if block.last:
-            yield block
+        if block.last or isinstance(self._stream, FileStream):
+            yield from self._following(block)
             return
-        spare = self._buffer()
         with ThreadPoolExecutor(1) as pool:
-            while not block.last:
-                following = pool.submit(self._after, block, spare)
-                yield block
-                spare, block = block.data, following.result()
+            self._stream = _Ahead(self._stream, pool, self._block)
+            yield from self._following(block)
+
+    def _following(self, block: Block) -> Iterator[Block]:
         yield block
+        spare = self._buffer() if not block.last else block.data
+        while not block.last:
+            spare, block = block.data, self._after(block, spare)
+            yield block
 
     def _buffer(self) -> bytearray:
         return bytearray(CONTEXT + self._limits.line + self._block)
@@ -140,7 +158,6 @@ class Blocks:
             self._cutting = True
         self._filled = filled
         block = Block(buffer, 0, start, end, offset, self._line, last=ended)
-        block.lines = buffer.count(b"\n", start, end)
         self._line += block.lines
         if self.anchor:
             block.alike = buffer.count(b"\n" + self.anchor, max(0, start - 1), end)
@@ -183,3 +200,22 @@ class Blocks:
             self._line += 1
         buffer[start : start + filled - end] = buffer[end:filled]
         return start + filled - end, end - start
+
+
+class _Ahead:
+    """A stream that is read, and so decompressed, by another thread while what it gave is worked on."""
+
+    def __init__(self, stream: Stream, pool: ThreadPoolExecutor, size: int) -> None:
+        self._stream = stream
+        self._pool = pool
+        self._size = size
+        self._left = memoryview(b"")
+        self._next = pool.submit(stream.read, size)
+
+    def read(self, size: int, /) -> bytes:
+        if not self._left:
+            self._left = memoryview(self._next.result())
+            if self._left:
+                self._next = self._pool.submit(self._stream.read, self._size)
+        data, self._left = bytes(self._left[:size]), self._left[size:]
+        return data

@@ -43,7 +43,6 @@ class Scanner:
         self._cursor = 0
         self._handed = 0
         self._number = 1
-        self._counted = 0
 
     def all_lines(self, blocks: Iterable[Block]) -> Iterator[Line | None]:
         """Yield every line."""
@@ -65,7 +64,7 @@ class Scanner:
             yield from self._sparse(block, sorted(hits + wrapped) if wrapped else hits)
 
     def _enter(self, block: Block) -> None:
-        self._cursor = self._counted = block.start
+        self._cursor = block.start
         self._number = block.line
 
     def _sparse(self, block: Block, hits: list[tuple[int, int]]) -> Iterator[Line | None]:
@@ -123,12 +122,8 @@ class Scanner:
         return start
 
     def _move(self, block: Block, position: int) -> None:
-        """Set the cursor, and count the lines on the way."""
-        if position >= self._counted:
-            self._number += block.data.count(b"\n", self._counted, position)
-        else:
-            self._number -= block.data.count(b"\n", position, self._counted)
-        self._cursor = self._counted = position
+        if position != self._cursor:
+            self._cursor, self._number = position, block.line_at(position)
 
     def _next(self, block: Block) -> Line:
         line = self._take(block)
@@ -144,7 +139,7 @@ class Scanner:
         line = Line(self._number, offset, squeezed(block.data, start, end))
         if end - start > LINE and len(line.raw) == LINE:
             self.cuts.add(offset)
-        self._cursor = self._counted = min(end + 1, block.end)
+        self._cursor = min(end + 1, block.end)
         self._number += 1
         return line
 
