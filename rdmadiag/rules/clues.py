@@ -38,6 +38,10 @@ class Match:
         """Fields of all that matched."""
         return [f.fields for f in self.facts]
 
+    def column(self, name: str) -> list[Any]:
+        """Return one field of all that matched."""
+        return [f.fields.get(name) for f in self.facts]
+
     @property
     def moment(self) -> Moment | None:
         """When the chosen one was seen."""
