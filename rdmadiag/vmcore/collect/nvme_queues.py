@@ -67,7 +67,7 @@ def _queue(view: View, index: int, queue: Object) -> Queue:
     flags = row.read("flag_names", lambda: nvme_rdma_queue_flag_names(queue)) or []
     row.fields["flag_names"] = flags
     row.read("cm_id", lambda: hex_or_none(queue.cm_id.value_()))
-    rdma_id = row.value("cm_id", lambda: id_table(view).live(queue.cm_id.read_()))
+    rdma_id = row.value("cm_id", lambda: _own_id(view, queue))
     iw_id = row.value("iw_cm_id", lambda: rdma_id_iw_cm_id(rdma_id.object)) if rdma_id else None
     row.fields |= {
         "cm_id_live": rdma_id is not None,
@@ -84,6 +84,16 @@ def _queue(view: View, index: int, queue: Object) -> Queue:
         row.read("qp_state", lambda: ib_qp_state(qp))
     row.fields["problems"] = row.problems
     return Queue(index, queue, rdma_id, iw_id, row.fields)
+
+
+def _own_id(view: View, queue: Object) -> RdmaId | None:
+    """
+    Return a queue's identifier, ``None`` when its pointer dangles.
+
+    The memory of an identifier that was freed may be another queue's by now.
+    """
+    rdma_id = id_table(view).live(queue.cm_id.read_())
+    return rdma_id if rdma_id and rdma_id.object.id.context.value_() == queue.value_() else None
 
 
 def add_blocked(view: View, queues: list[Queue], row: Row) -> Blocked | None:
