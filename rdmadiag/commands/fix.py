@@ -122,8 +122,7 @@ def _look(inputs: Sequence[str], rules: Sequence[Path], debuginfo: Sequence[Path
     fixes = Fixes(store, rules)
     facts = store.collected.facts
     kernels = {host: fixes.evidence(host) for host in {fact.host for fact in facts}}
-    known = {host: evidence for host, evidence in kernels.items() if evidence.kernel.release}
-    return survey_facts(load(tuple(rules)), facts, known)
+    return survey_facts(load(tuple(rules)), facts, kernels)
 
 
 def _where(row: Seen) -> str:

@@ -78,7 +78,7 @@ def load(roots: tuple[Path, ...] = ()) -> Knowledge:
     """
     known: dict[str, Fix] = {}
     for root in (data_dir("rules"), *roots):
-        known.update(_by_id(_folder(root / "fixes")))
+        known.update(_by_id(read_folder(root / "fixes")))
     return Knowledge(known)
 
 
@@ -91,7 +91,12 @@ def _by_id(entries: Iterable[tuple[str, Fix]]) -> dict[str, Fix]:
     return found
 
 
-def _folder(folder: Path) -> list[tuple[str, Fix]]:
+def read_folder(folder: Path) -> list[tuple[str, Fix]]:
+    """
+    Return the entries of a ``fixes`` folder, each with the file it is from, from the compiled copy if it is fresh.
+
+    :raises RuleError: A file does not follow the schema.
+    """
     files = fix_files(folder)
     compiled = folder / COMPILED
     if compiled.is_file():

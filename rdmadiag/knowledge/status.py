@@ -222,7 +222,7 @@ def _open(fix: Fix, evidence: KernelEvidence) -> str:
 
 
 def _would(fix: Fix, kernel: Kernel) -> str:
-    marks = [mark.mark for mark in fix.marks if _mark_holds(mark, kernel)]
+    marks = [mark.mark for mark in fix.marks if not kernel.tree or _mark_holds(mark, kernel)]
     if marks:
         return f"a dump of it would tell ({_plain(marks[0])})"
     names = [*fix.orabug, *fix.cve, *([fix.commit[:12]] if fix.commit else [])]
