@@ -1,0 +1,23 @@
+"""Build hook: rules in the form that is loaded at start-up, as reading thousands of them from YAML takes too long."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompileRules(BuildHookInterface):
+    """Compiles event rules and fixes of the source tree, for a wheel and for an editable install."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's interface
+        """Write the files; a bad rule file ends the build."""
+        sys.path.insert(0, self.root)
+        from rdmadiag.knowledge.base import COMPILED, compile_fixes
+        from rdmadiag.logs.compiled import write_compiled
+
+        rules = Path(self.root) / "rules"
+        write_compiled(rules)
+        (rules / "fixes" / COMPILED).write_bytes(compile_fixes(rules / "fixes"))
