@@ -22,6 +22,8 @@ from rdmadiag.rules.load import read_yaml
 from rdmadiag.rules.schema import Fix, FixFile
 
 COMPILED = "compiled.json"
+_SHOWN = 3
+"""How many faults of a rule folder are told at once."""
 _COMMIT = re.compile(r"[0-9a-f]{8,40}")
 
 
@@ -73,13 +75,23 @@ def load(roots: tuple[Path, ...] = ()) -> Knowledge:
     """
     Read the shipped fixes and those of private rule folders.
 
-    :param roots: Folders given with ``--rules``; an entry of a later one replaces one with the same id.
-    :raises RuleError: A file does not follow the schema, or one folder has an id twice.
+    :param roots: Folders given with ``--rules``; an entry of a later one replaces one with the same id. They are
+        checked in full, the shipped ones were when they were made.
+    :raises RuleError: A file does not follow the schema, or ``rules check`` finds a fault in it.
     """
-    known: dict[str, Fix] = {}
-    for root in (data_dir("rules"), *roots):
-        known.update(_by_id(read_folder(root / "fixes")))
+    known = _by_id(read_folder(data_dir("rules") / "fixes"))
+    for root in roots:
+        known.update(_private(root / "fixes", known))
     return Knowledge(known)
+
+
+def _private(folder: Path, known: Iterable[str]) -> dict[str, Fix]:
+    from rdmadiag.knowledge.check import check_fixes
+
+    faults = check_fixes(fix_files(folder), set(known))
+    if faults:
+        raise RuleError("; ".join(faults[:_SHOWN]))
+    return _by_id(read_folder(folder))
 
 
 def _by_id(entries: Iterable[tuple[str, Fix]]) -> dict[str, Fix]:

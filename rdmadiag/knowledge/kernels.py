@@ -9,6 +9,8 @@ from rdmadiag.knowledge.versions import Number, parse_number
 _ARCH = re.compile(
     r"\.(x86_64|i[3-6]86|aarch64|ppc64(le)?|s390x|riscv64|noarch|src)(\.debug|\+debug)?$"
 )
+_LONGEST = 200
+"""utsname has 64; what is much longer comes from a damaged log."""
 _UEK_BASES = {
     "2.6.32": "UEK1",
     "2.6.39": "UEK2",
@@ -56,7 +58,7 @@ def parse_kernel(release: str, version: str = "", distro: str = "") -> Kernel:
         name the upstream kernel only there.
     :param distro: The distribution, when something else told (``uek``, ``rhel``, ``debian`` ...).
     """
-    name = _ARCH.sub("", release.strip())
+    name = _ARCH.sub("", release.strip()[:_LONGEST])
     for reader in _READERS:
         kernel = reader(name, version, distro.lower())
         if kernel is not None:

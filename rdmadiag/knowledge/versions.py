@@ -13,11 +13,17 @@ Number = tuple[int, int, int, int]
 
 _RPM_TOKEN = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
 _DPKG_TOKEN = re.compile(r"([^0-9]*)([0-9]*)")
-_NUMBER = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\.(\d+))?")
+_NUMBER = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?!\d)")
 
 
 def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
+
+
+def _digits(left: str, right: str) -> int:
+    """Order two runs of digits by value; they may be too long for a number."""
+    a, b = left.lstrip("0"), right.lstrip("0")
+    return _sign(len(a) - len(b)) or (a > b) - (a < b)
 
 
 def _rpm_special(left: str | None, right: str | None, mark: str) -> int | None:
@@ -40,7 +46,7 @@ def _rpm_tokens(left: str | None, right: str | None) -> int:
     if left.isdigit() != right.isdigit():
         return 1 if left.isdigit() else -1
     if left.isdigit():
-        return _sign(int(left) - int(right))
+        return _digits(left, right)
     return 1 if left > right else -1
 
 
@@ -57,18 +63,18 @@ def rpmvercmp(left: str, right: str) -> int:
 def rpm_compare(left: str, right: str) -> int:
     """Compare two ``[EPOCH:]VERSION[-RELEASE]`` strings as rpm does; a missing release equals any."""
     (epoch_a, version_a, release_a), (epoch_b, version_b, release_b) = _evr(left), _evr(right)
-    order = _sign(epoch_a - epoch_b) or rpmvercmp(version_a, version_b)
+    order = _digits(epoch_a, epoch_b) or rpmvercmp(version_a, version_b)
     if order or not release_a or not release_b:
         return order
     return rpmvercmp(release_a, release_b)
 
 
-def _evr(text: str) -> tuple[int, str, str]:
+def _evr(text: str) -> tuple[str, str, str]:
     epoch, colon, rest = text.partition(":")
     if not colon or not epoch.isdigit():
         epoch, rest = "0", text
     version, _, release = rest.partition("-")
-    return int(epoch), version, release
+    return epoch, version, release
 
 
 def _dpkg_weight(char: str) -> int:
@@ -90,7 +96,7 @@ def _dpkg_text(left: str, right: str) -> int:
 def _dpkg_part(left: str, right: str) -> int:
     pairs = zip_longest(_DPKG_TOKEN.findall(left), _DPKG_TOKEN.findall(right), fillvalue=("", ""))
     for (text_a, digits_a), (text_b, digits_b) in pairs:
-        order = _dpkg_text(text_a, text_b) or _sign(int(digits_a or 0) - int(digits_b or 0))
+        order = _dpkg_text(text_a, text_b) or _digits(digits_a, digits_b)
         if order:
             return order
     return 0
@@ -101,18 +107,18 @@ def dpkg_compare(left: str, right: str) -> int:
     (epoch_a, upstream_a, revision_a) = _debian(left)
     (epoch_b, upstream_b, revision_b) = _debian(right)
     return (
-        _sign(epoch_a - epoch_b)
+        _digits(epoch_a, epoch_b)
         or _dpkg_part(upstream_a, upstream_b)
         or _dpkg_part(revision_a, revision_b)
     )
 
 
-def _debian(text: str) -> tuple[int, str, str]:
+def _debian(text: str) -> tuple[str, str, str]:
     epoch, colon, rest = text.partition(":")
     if not colon or not epoch.isdigit():
         epoch, rest = "0", text
     upstream, dash, revision = rest.rpartition("-")
-    return int(epoch), upstream if dash else rest, revision if dash else "0"
+    return epoch, upstream if dash else rest, revision if dash else "0"
 
 
 def parse_number(text: str) -> Number | None:

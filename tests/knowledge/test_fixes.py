@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -139,8 +140,35 @@ def test_a_later_folder_wins(tmp_path: Path):
 def test_the_same_id_twice_in_a_folder_is_refused(tmp_path: Path):
     write(tmp_path, entry(), name="a.yaml")
     write(tmp_path, entry(), name="b.yaml")
-    with pytest.raises(RuleError, match=r"b\.yaml: id: PRIVATE-1 is there twice"):
+    with pytest.raises(RuleError, match=r"b\.yaml: PRIVATE-1: id: is there twice"):
         load((tmp_path,))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"related": ["NONE-1"]}, "related: there is no NONE-1"),
+        ({"signature": {"log": [{"pattern": "(", "samples": ["x"]}]}}, "signature.log[0]: pattern"),
+        ({"signature": {"log": [{"pattern": "(a*)*b", "samples": ["b"]}]}}, "may take for ever"),
+        ({"colour": "red"}, "unknown field `colour`"),
+    ],
+)
+def test_a_private_folder_is_checked_when_it_is_read(
+    tmp_path: Path, more: dict[str, object], said: str
+):
+    write(tmp_path, entry(**more))
+    with pytest.raises(RuleError) as error:
+        load((tmp_path,))
+    assert said in str(error.value)
+
+
+def test_the_example_for_contributors_is_right(tmp_path: Path):
+    text = (FOLDER.parent.parent / "CONTRIBUTING.md").read_text()
+    block = re.search(r"^    fixes:\n(?:    .*\n|\n)+?(?=\n- )", text, re.MULTILINE)
+    assert block
+    path = tmp_path / "example.yaml"
+    path.write_text(textwrap.dedent(block[0]))
+    assert check_fixes([path]) == []
 
 
 def test_compiled_is_used_while_it_is_of_the_same_files(tmp_path: Path):

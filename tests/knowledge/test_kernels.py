@@ -1,6 +1,8 @@
 """What kernels' names say."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.versions import show
@@ -112,3 +114,32 @@ def test_ubuntu_says_its_upstream_only_in_the_signature():
 def test_a_hint_of_the_distribution_settles_a_bare_package_version():
     assert parse_kernel("6.12.0-1.23.3", distro="uek").tree == "UEK8"
     assert parse_kernel("6.12.0-55.9.1").tree == ""
+
+
+PIECES = st.sampled_from(
+    [
+        "6.1",
+        ".0",
+        "-",
+        "56",
+        "amd64",
+        ".el8uek",
+        ".x86_64",
+        "-rc1",
+        "+",
+        "uek",
+        "generic",
+        "9" * 300,
+        "-amd64-" * 40,
+        "Debian ",
+    ]
+)
+
+
+@given(
+    st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=12).map("".join)),
+    st.text(max_size=40),
+)
+def test_any_text_can_be_a_release(release: str, version: str):
+    kernel = parse_kernel(release, version)
+    assert kernel.family

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdmadiag.knowledge.versions import (
     branch,
@@ -82,3 +84,25 @@ def test_branch_and_show():
         "6.11",
         "2.6.32.9",
     ]
+
+
+TEXTS = st.text(alphabet="0123456789abz.~^-+:_ \u0663", max_size=20)
+
+
+@given(TEXTS, TEXTS)
+def test_any_text_can_be_compared(left: str, right: str):
+    for compare in (rpmvercmp, rpm_compare, dpkg_compare):
+        assert compare(left, left) == 0
+        assert compare(left, right) == -compare(right, left)
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str):
+    parse_number(text)
+
+
+def test_numbers_too_long_for_a_number():
+    long = "9" * 6000
+    assert rpmvercmp(long, f"1{long}") == -1
+    assert dpkg_compare(f"{long}-1", f"{long}-2") == -1
+    assert parse_number(f"6.{long}") is None
