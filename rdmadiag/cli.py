@@ -11,18 +11,14 @@ from rdmadiag import __version__
 app = typer.Typer(
     name="rdmadiag",
     help="Says what is wrong with RDMA on a machine, from its kernel crash dumps and logs.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rules_app = typer.Typer(
-    help="List, check and test rules.", no_args_is_help=True, rich_markup_mode=None
-)
+rules_app = typer.Typer(help="List, check and test rules.", rich_markup_mode=None)
 app.add_typer(rules_app, name="rules")
 fix_app = typer.Typer(
     help="Known faults: which a kernel has, which an input looks like.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(fix_app, name="fix")
@@ -137,13 +133,17 @@ def _emit(result: tuple[str, int], path: Path | None = None) -> None:
     raise typer.Exit(result[1])
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Say what is wrong with RDMA on a machine, from its kernel crash dumps and logs."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 @app.command()
