@@ -15,6 +15,7 @@ from rdmadiag.knowledge.explain import (
 )
 from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.status import KernelEvidence
+from rdmadiag.report.escape import visible
 from rdmadiag.rules.load import load_diagnoses, read_yaml, rule_dirs, rule_files
 from rdmadiag.rules.schema import EventFile, EventRule
 
@@ -36,7 +37,7 @@ def explain(
     told = list(_explanations(name, rules, kernel))
     if not told:
         raise UserError(f"nothing is called {name!r}{_near(name, rules)}")
-    return "\n".join(render(one, width) for one in told), 0
+    return visible("\n".join(render(one, width) for one in told), lines=True), 0
 
 
 def _explanations(name: str, rules: Sequence[Path], kernel: str) -> Iterator[Explanation]:

@@ -13,6 +13,7 @@ from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.status import KernelEvidence
 from rdmadiag.knowledge.survey import Seen, Standing, survey_facts, survey_kernel
 from rdmadiag.knowledge.versions import show
+from rdmadiag.report.escape import encodable, visible
 
 _INDENT = " " * 4
 
@@ -53,7 +54,7 @@ def _headline(kernel: str, version: str) -> str:
     ]
     if parsed.upstream is not None:
         told.append(f"{'is' if parsed.exact else 'starts from'} upstream {show(parsed.upstream)}")
-    return f"{kernel}: {', '.join(told)}"
+    return f"{visible(kernel)}: {', '.join(told)}"
 
 
 def _count(rows: Sequence[Standing], everything: bool) -> str:
@@ -71,7 +72,7 @@ def _entry(head: str, name: str, title: str, said: Iterable[str], width: int) ->
     lines = ["", f"{head}: {name}"]
     for text in (title, *said):
         lines += textwrap.wrap(
-            text,
+            visible(text),
             width,
             initial_indent=_INDENT,
             subsequent_indent=_INDENT,
@@ -142,19 +143,19 @@ def _standing_row(row: Standing) -> dict[str, Any]:
         "title": fix.title,
         "subsystem": fix.subsystem,
         "status": row.verdict.status,
-        "why": row.verdict.why,
+        "why": encodable(row.verdict.why),
     }
 
 
 def _seen_row(row: Seen) -> dict[str, Any]:
     return {
         **_standing_row(Standing(row.matched.fix, row.verdict)),
-        "host": row.host,
+        "host": encodable(row.host),
         "rank": row.matched.rank,
         "score": row.matched.score,
         "reason": row.matched.reason,
         "kind": row.fact.kind,
-        "input": row.fact.where.input,
+        "input": encodable(row.fact.where.input),
         "line": row.fact.where.line,
         "count": row.count,
     }

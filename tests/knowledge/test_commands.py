@@ -167,3 +167,20 @@ def test_the_same_fault_on_two_hosts_and_many_times(known: Knowledge):
         ("a", 3, 0),
         ("b", 1, 1),
     ]
+
+
+def test_names_of_inputs_reach_no_terminal_raw(tmp_path: Path):
+    path = tmp_path / "mess\x1b[31mages"
+    path.write_text(STUCK)
+    text, _ = check_inputs([str(path)], width=400)
+    assert "\x1b" not in text
+    assert "mess\\x1b[31mages:1" in text
+
+
+def test_undecodable_names_of_inputs(tmp_path: Path):
+    path = tmp_path / "mess\udce9ages"
+    path.write_text(STUCK)
+    text, _ = check_inputs([str(path)], width=400)
+    text.encode()
+    row = json.loads(check_inputs([str(path)], format="json")[0])[0]
+    assert row["input"].endswith("mess\\xe9ages")
