@@ -138,7 +138,7 @@ def _add_works(view: View, ctrl: Object, row: Row) -> None:
     due = row.read("reconnect_due_seconds", lambda: seconds_until(reconnect.timer))
     for name, work in works.items():
         worker = view.works.by_work.get(work.address_ or 0)
-        task = view.tasks.at(worker.task) if worker else None
+        task = view.tasks.named(worker.task) if worker else None
         state = "running" if worker else _work_state(view, work)
         if name == "reconnect" and due is not None and not worker:
             state = "delayed"

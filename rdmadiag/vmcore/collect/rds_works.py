@@ -81,7 +81,7 @@ def _is_going_down(row: Row) -> bool:
 
 
 def _add_shutdown(view: View, cp: Object, worker: Worker, row: Row) -> None:
-    task = view.tasks.at(worker.task)
+    task = view.tasks.named(worker.task)
     if task is None:
         row.problems.append(f"the task at {worker.task:#x} that runs its shutdown was not found")
         return
@@ -112,7 +112,7 @@ def _behind(view: View, works: _Works) -> int | None:
     for work in (works.down, works.connect.work):
         queued = view.works.queued_by_work.get(work.address_ or 0)
         ahead = view.works.ahead(queued) if queued else None
-        task = view.tasks.at(ahead.task) if ahead else None
+        task = view.tasks.named(ahead.task) if ahead else None
         if task:
             return task.pid
     return None

@@ -1,6 +1,7 @@
 """All tasks of a dump, with what is read of every one."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from drgn import Object, Program
@@ -28,6 +29,11 @@ class TaskRow(NamedTuple):
     state: str
 
 
+def _row(task: Object, address: int) -> TaskRow:
+    pid = int(task.pid.value_())
+    return TaskRow(task, address, pid, task_comm(task), task_state(task))
+
+
 class TaskTable:
     """
     The tasks of a dump by address.
@@ -37,6 +43,7 @@ class TaskTable:
 
     def __init__(self, prog: Program) -> None:
         self.problems: list[str] = []
+        self._prog = prog
         self._rows: dict[int, TaskRow] = {}
         self._walk(for_each_task(prog))
         if self.problems:
@@ -52,6 +59,20 @@ class TaskTable:
 
     def at(self, address: int) -> TaskRow | None:
         """Return the task at an address."""
+        return self._rows.get(address)
+
+    def named(self, address: int) -> TaskRow | None:
+        """
+        Return the task that a worker or a waiter names.
+
+        It is one even if the table lost it, as long as it reads like one.
+        """
+        if address and address not in self._rows and self.problems:
+            task = Object(self._prog, "struct task_struct *", address)
+            with suppress(*READ_ERRORS):
+                row = _row(task, address)
+                if 0 < row.pid <= _LIMIT and row.comm.isprintable():
+                    self._rows[address] = self._by_pid[row.pid] = row
         return self._rows.get(address)
 
     def by_pid(self, pid: int | None) -> TaskRow | None:
@@ -72,7 +93,6 @@ class TaskTable:
 
     def _add(self, task: Object, address: int) -> None:
         try:
-            pid = int(task.pid.value_())
-            self._rows[address] = TaskRow(task, address, pid, task_comm(task), task_state(task))
+            self._rows[address] = _row(task, address)
         except READ_ERRORS as error:
             self.problems.append(f"a task at {address:#x} cannot be read: {why(error)}")

@@ -79,6 +79,8 @@ class View:
     @cached_property
     def interesting(self) -> list[TaskRow]:
         """Tasks in D state, workers that run a work, and tasks with RDMA code on their stacks."""
+        for worker in self.works.workers:
+            self.tasks.named(worker.task)
         return [
             row
             for row in self.tasks

@@ -119,7 +119,7 @@ def _flush(view: View, task: TaskRow) -> Fields | None:
     for work, waiters in works.flushers.items():
         if task.address in waiters:
             worker = works.by_work.get(work)
-            runner = view.tasks.at(worker.task) if worker else None
+            runner = view.tasks.named(worker.task) if worker else None
             what = f"flush of {_work_name(view, work)}"
             return {
                 "type": "struct work_struct",
@@ -142,7 +142,7 @@ def _owner(view: View, sleep: Sleep) -> Fields:
         owner = mutex_owner(Object(view.prog, "struct mutex *", sleep.address))
     except READ_ERRORS:
         return {}
-    row = view.tasks.at(int(owner.value_()))
+    row = view.tasks.named(int(owner.value_()))
     return {"pid": row.pid if row else None}
 
 
@@ -152,7 +152,7 @@ def first_task(view: View, tasks: Iterable[Object]) -> TaskRow | None:
 
     :param tasks: ``struct task_struct *`` objects
     """
-    return next((row for task in tasks if (row := view.tasks.at(int(task.value_())))), None)
+    return next((row for task in tasks if (row := view.tasks.named(int(task.value_())))), None)
 
 
 def setup_task(view: View, context: int) -> TaskRow | None:
@@ -215,7 +215,7 @@ def _work_name(view: View, work: int) -> str:
 def _add(view: View, task: int, what: str, found: dict[int, Fields]) -> None:
     if task in found:
         return
-    row = view.tasks.at(task)
+    row = view.tasks.named(task)
     found[task] = {
         "pid": row.pid if row else None,
         "comm": row.comm if row else None,

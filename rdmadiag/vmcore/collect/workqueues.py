@@ -33,12 +33,12 @@ def _fields(view: View, queue: Queue | None, function: int, work: int) -> Fields
 
 def _pids(view: View, tasks: list[int]) -> Iterator[int]:
     for task in tasks:
-        if row := view.tasks.at(task):
+        if row := view.tasks.named(task):
             yield row.pid
 
 
 def _running(view: View, worker: Worker) -> Fact:
-    row = view.tasks.at(worker.task)
+    row = view.tasks.named(worker.task)
     fields = _fields(view, worker.queue, worker.function, worker.work) | {
         "state": "running",
         "worker_pid": row.pid if row else None,
@@ -50,7 +50,7 @@ def _running(view: View, worker: Worker) -> Fact:
 
 def _waiting(view: View, work: QueuedWork) -> Fact:
     ahead = view.works.ahead(work)
-    row = view.tasks.at(ahead.task) if ahead else None
+    row = view.tasks.named(ahead.task) if ahead else None
     fields = _fields(view, work.queue, work.function, work.work) | {
         "state": work.state,
         "worker_pid": None,
