@@ -19,7 +19,7 @@ _READ_BY = re.compile(
 )
 _RCU_CPU = re.compile(r"\s*(?:rcu:)?\s*(?P<cpu>\d+)-\S+: \(")
 _HISTORY = re.compile(
-    r"\s*(?:(?P<what>Allocated|Freed) by task (?P<pid>\d+).*|(?P<work>(?:Second to l|L)ast potentially related work creation):?"
+    r"\s*(?:(?P<what>[Aa]llocated|[Ff]reed) by task (?P<pid>\d+).*|(?P<work>(?:Second to l|L)ast potentially related work creation):?"
     r"|(?P<chain>-> #\d+) .*|the existing dependency chain .*|the \S+ lock that .*|the dependencies between .*)"
 )
 _MAIN = re.compile(

@@ -16,7 +16,7 @@ class Header:
 
     :ivar kind: Kind of the fact that it opens.
     :ivar pattern: Searched in the message; its groups become fields.
-    :ivar needs: Strings of which the line must hold one: the prefilter's literals.
+    :ivar needs: Strings of which the line, with single blanks, must hold one.
     :ivar extra: Constant fields.
     """
 
@@ -115,7 +115,7 @@ HEADERS: tuple[Header, ...] = (
     _header(
         "kernel.page_allocation_failure",
         "page allocation ",
-        r"(?P<task>\S.*?): page allocation (?:failure|stalls for \d+ms)[.:,]* order:(?P<order>\d+), mode:(?P<mode>0x[0-9a-f]+)",
+        r"^(?P<task>\S.*?): page allocation (?:failure|stalls for \d+ms)[.:,]* order:(?P<order>\d+), mode:(?P<mode>0x[0-9a-f]+)",
     ),
     _header(
         "kernel.panic",
@@ -126,7 +126,7 @@ HEADERS: tuple[Header, ...] = (
     _header(
         "kernel.lockdep",
         ("is trying to acquire lock", "is trying to release lock"),
-        r"(?:(?P<task>\S+)/(?P<pid>\d+) )?is trying to (?:acquire|release) lock",
+        r"(?:(?P<task>[^\s/]{1,64}(?:/[^\s/]{1,64})?)/(?P<pid>\d+) )?is trying to (?:acquire|release) lock",
     ),
     _header(
         "kernel.warning",
@@ -171,8 +171,9 @@ HEADERS: tuple[Header, ...] = (
     _header(
         "kernel.oops",
         ("nable to handle kernel", "nable to handle page fault", "kernel NULL pointer dereference"),
-        r"(?P<bug>[Uu]nable to handle (?:kernel )?(?:NULL pointer dereference|paging request|page fault|pointer dereference|access)?"
-        r"|kernel NULL pointer dereference).*?(?:(?:address:?|at|virtual address)\s+(?P<address>(?:0x)?[0-9a-f]{8,16}))?(?:\s|$)",
+        r"(?P<bug>[Uu]nable to handle(?: kernel)?(?: NULL pointer dereference| paging request| page fault| pointer dereference"
+        r"| data access| access)?|kernel NULL pointer dereference)"
+        r"(?:.*?\b(?:address:?|at) (?P<address>(?:0x)?[0-9a-f]{8,16})\b)?",
     ),
     _header(
         "kernel.oops",
@@ -228,7 +229,7 @@ TASK_HEADERS: tuple[Header, ...] = (
     ),
     _header(
         "task",
-        tuple(f"?        {x}" for x in "DSRITZ"),
+        tuple(f"? {x}" for x in "DSRITZ"),
         r"^\S+\s+(?P<pid>\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\?\s+(?P<state>[DSRTtZXI])\S*\s+\S+\s+\d+:\d\d(?:\s+\[?(?P<task>[^\]]+)\]?)?$",
         source="proc",
     ),
@@ -257,6 +258,7 @@ def find_header(message: str, headers: tuple[Header, ...]) -> tuple[Header, Grou
 
 
 def literals() -> Iterator[str]:
-    """Yield the strings of which every header line holds one."""
+    """Yield the strings of which every header line holds one, as the prefilter looks for them."""
     for header in (*HEADERS, *TASK_HEADERS):
-        yield from header.needs
+        # ps prints eight blanks there, without which the prefilter would stop at every other line.
+        yield from (x.replace("? ", "?        ") for x in header.needs)

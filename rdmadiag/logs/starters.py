@@ -13,7 +13,7 @@ CONTEXT = (
         "RIP: e030:",
         "pc : ",
     ),
-    *("Allocated by task", "Freed by task", "exception RIP"),
+    *("llocated by task", "reed by task", "exception RIP"),
 )
 """Lines that stand before or between the stacks of a report."""
 

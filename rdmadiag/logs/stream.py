@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PATIENCE = 60
 PATIENCE_AFTER_END = 12
 MAX_GAP = 90.0
+MAX_LINE = 2048
 
 _PROMPT = re.compile(r"\s*(?:crash\w*|drgn|\(gdb\)|>>>)\s*> ?.*|\s*(?:>>>|\(gdb\)) .*")
 _LONE_MODULE = re.compile(r"\s*\[(?P<module>\w+)\]\s*")
@@ -59,10 +60,12 @@ class Stream:
         """
         Read a record.
 
+        Runs of blanks are made one: nothing here depends on them, and the patterns stay quick.
+
         :param count: How many records the input had so far: what patience is measured in.
         """
-        message = record.message
-        if not message.strip():
+        message = " ".join(record.message[:MAX_LINE].split())
+        if not message:
             return
         if self._too_late(record):
             self.close()
@@ -132,8 +135,8 @@ class Stream:
             "kernel.use_after_free",
         ):
             report.kind = header.kind
-        report.message = report.message or message.strip()
-        report.elided |= message.lstrip().startswith("...")
+        report.message = report.message or message
+        report.elided |= message.startswith("...")
         report.learn(dict(groups))
         if report.place is None and groups.get("place"):
             report.place = parse_frame(str(groups["place"]))
@@ -147,7 +150,7 @@ class Stream:
         report = self._report
         if report is None or not _takes_task(report, groups):
             report = self._open(record, TASK)
-            report.message = message.strip()
+            report.message = message
         elif report.kind != TASK:
             groups.pop("source", None)
         report.learn(dict(groups))
@@ -219,7 +222,7 @@ class Stream:
         if context.is_noise(message) or is_bare_address(message):
             return True
         if report.cut_here and not report.kind and not report.note:
-            report.note = message.strip()
+            report.note = message
             return True
         return False
 
