@@ -114,6 +114,10 @@ class Assembler:
     def _text_line(self, line: Line, text: str) -> list[Unit]:
         parsed, opened = parse(text, self._layout.hints), self._open
         if parsed and not (opened and wrapping.is_dangling(opened.parsed.message)):
+            if opened and wrapping.lost_host(opened.parsed, parsed):
+                opened.parsed.message += parsed.message
+                self._append(opened, line)
+                return []
             return self._begin(line, text, parsed, headed=True)
         if opened and wrapping.goes_on(
             opened.parsed.message, opened.width, text, headed=opened.headed
@@ -176,7 +180,7 @@ class Assembler:
         if opened.headed or wrapping.looks_like_kernel(message):
             self.tally.records += 1
         elif not (wrapping.is_elision(message) or opened.indented):
-            self.tally.unparsed += 1
+            self.tally.unparsed += opened.lines
 
     def _json_line(self, line: Line, text: str) -> list[Unit]:
         parsed = parse_json(text, self._layout.hints) if text[:1] in '{d\x1e"' else None
@@ -267,8 +271,6 @@ def _pretty(raw: bytes, layout: Layout) -> Parsed | None:
     end = next(
         (n for n, x in enumerate(body.split(b"\n")) if n and x.strip().startswith(b"}")), None
     )
-    if end is None:
-        return None
     try:
         data = msgspec.json.decode(b"\n".join(body.split(b"\n")[:end]) + b"}")
     except (msgspec.DecodeError, RecursionError):

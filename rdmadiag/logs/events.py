@@ -2,7 +2,6 @@
 
 import re
 from collections import deque
-from typing import Any
 
 from rdmadiag.facts.model import Fact, Fields, Where
 from rdmadiag.logs.protocols import Vocabulary
@@ -13,6 +12,7 @@ MAX_FACTS = 40_000
 MAX_FIRST = 10_000
 MAX_LAST = 2_000
 MAX_TEXT = 4096
+MAX_SUPPRESSED = 1000
 
 _REPEATED = re.compile(
     r"message repeated (?P<count>\d{1,9}) times?: \[ ?(?P<message>.*)\]\s*\Z", re.DOTALL
@@ -23,6 +23,7 @@ _SUPPRESSED = re.compile(
     r"(?:messages|callbacks) suppressed|Suppressed (?P<journal>\d{1,9}) messages from (?P<unit>\S+)"
     r"|(?P<lost>\d{1,9}) messages? (?:lost|dropped)|imjournal: (?P<imjournal>\d{1,9}) messages lost)"
 )
+_COUNTS = ("count", "messages", "journal", "lost", "imjournal")
 _BOOTED = re.compile(r"Linux version (?P<release>\d\S+)")
 _CLOCK = re.compile(
     r"setting system clock to (?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)"
@@ -92,7 +93,7 @@ class EventReader:
                 self._facts(before.message, record, source, int(repeated["count"]))
             return
         self._last[record.host] = record
-        self._note(record, source)
+        self._note(record)
         self._facts(record.message, record, source, record.repeated)
 
     def _facts(self, message: str, record: Record, source: str, repeated: int) -> None:
@@ -102,28 +103,24 @@ class EventReader:
                 fields["repeated"] = repeated
             self.kept.add(make_fact(match.rule.event, fields, record, source))
 
-    def _note(self, record: Record, source: str) -> None:
+    def _note(self, record: Record) -> None:
         message = record.message
-        if "suppressed" in message or "lost" in message or "dropped" in message:
-            self._suppressed(record, source)
+        if "uppressed" in message or "lost" in message or "dropped" in message:
+            self._suppressed(record)
         found = _BOOTED.match(message) or (
             _RELEASE.search(message) if "ainted" in message or "RELEASE" in message else None
         )
         if found:
             self.release = found["release"]
 
-    def _suppressed(self, record: Record, source: str) -> None:
+    def _suppressed(self, record: Record) -> None:
         match = _SUPPRESSED.search(record.message)
         if match is None:
             return
-        count = next(
-            int(match[n]) for n in ("count", "messages", "journal", "lost", "imjournal") if match[n]
-        )
+        count = next(int(match[n]) for n in _COUNTS if match[n])
         what = match["what"] or match["unit"] or record.ident or "kernel"
-        if len(self.suppressed) < 1000:
+        if len(self.suppressed) < MAX_SUPPRESSED:
             self.suppressed[what] = self.suppressed.get(what, 0) + count
-        fields: dict[str, Any] = {"count": count, "what": what}
-        self.kept.add(make_fact("log.suppressed", fields, record, source))
 
 
 def make_fact(kind: str, fields: Fields, record: Record, source: str) -> Fact:

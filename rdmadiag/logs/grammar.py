@@ -69,6 +69,7 @@ _RFC5424 = re.compile(
     re.DOTALL,
 )
 _SOLARIS = re.compile(r"\[ID \d+ (?:\w+)\.(?P<level>[a-z]+)\] (?P<rest>.*)", re.DOTALL)
+_REPEATED = re.compile(r"(?:-+ )?last message repeated \d")
 _ADDRESS = re.compile(r"[\d.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 _KERNEL = frozenset(("kernel", "vmunix"))
@@ -259,14 +260,19 @@ def _body(stamp: Stamp, rest: str, hints: Hints, left: int, *, lenient: bool) ->
     if match:
         return _finish(stamp, "", match["tag"], match["rest"], hints, left)
     match = _TAGGED.match(rest)
-    if match and (match["pid"] is not None or match["tag"] in _KERNEL or not hints.tagless):
+    if match and (not hints.tagless or _is_tag(match)):
         pid = match["pid"]
         ident = match["tag"] if pid is None else f"{match['tag']}[{pid}]"
         return _finish(stamp, match["host"], ident, match["rest"], hints, left)
     word, _, message = rest.partition(" ")
-    if word in hints.hosts or (lenient and not hints.hosts and message):
+    if word in hints.hosts or _REPEATED.match(message) or (lenient and not hints.hosts and message):
         return _finish(stamp, word, "", message, hints, left)
     return _inside(Parsed(stamp, rest), hints, left)
+
+
+def _is_tag(match: "re.Match[str]") -> bool:
+    """Tell whether what stands before a colon is a tag, in a log where it mostly is not."""
+    return match["pid"] is not None or match["tag"] in _KERNEL or match["rest"].startswith("[ID ")
 
 
 def _finish(stamp: Stamp, host: str, ident: str, message: str, hints: Hints, left: int) -> Parsed:

@@ -182,10 +182,14 @@ def _upside_down(messages: list[str]) -> bool:
 
 
 def _hard_width(heads: list[tuple[str, Parsed | None]]) -> int:
-    """Return the one width of all lines that go on in the next one: there the lines were cut inside words."""
-    widths = {
+    """
+    Return the one width of all lines that go on in the next one: there the lines were cut inside words.
+
+    One line alone may have it by chance.
+    """
+    widths = [
         len(text)
         for (text, _), (after, head) in pairwise(heads)
         if head is None and len(text) >= 60 and strip_lead(after)
-    }
-    return widths.pop() if len(widths) == 1 and widths <= {80, 132, 160} else 0
+    ]
+    return widths[0] if len(widths) > 1 and {*widths} in ({80}, {132}, {160}) else 0

@@ -82,6 +82,17 @@ def is_dangling(before: str) -> bool:
     return bool(_DANGLING.search(before))
 
 
+def lost_host(before: Parsed, parsed: Parsed) -> bool:
+    """Tell whether a record is the rest of one that the kernel printed in two steps: it has no host then."""
+    return (
+        before.message.endswith(" ")
+        and bool(before.host)
+        and not (parsed.host or parsed.ident)
+        and before.stamp == parsed.stamp
+        and parsed.stamp.known
+    )
+
+
 def joined(before: str, width: int, hard_width: int, text: str) -> str:
     """Return the two parts of a record as one, with a blank between them where there was one."""
     text = strip_lead(text)
