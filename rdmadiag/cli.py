@@ -136,7 +136,7 @@ def _emit(result: tuple[str, int], path: Path | None = None) -> None:
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
-    version: Annotated[
+    _shown: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:

@@ -102,8 +102,20 @@ def _unreadable(source: Source, reason: str) -> Collected:
 
 
 def _refuse_nothing(inputs: Sequence[InputInfo]) -> None:
-    if any(i.kind not in ("unknown", "archive") for i in inputs):
+    if any(_says_something(i) for i in inputs):
         return
-    reasons = dict.fromkeys(p.what for i in inputs for p in i.problems)
-    names = ", ".join(i.path for i in inputs)
-    raise UserError("; ".join(reasons) or f"nothing to read in {names or 'the inputs'}")
+    reasons = dict.fromkeys(f"{i.path}: {_reason(i)}" for i in inputs)
+    raise UserError("; ".join(reasons) or "there is nothing to read")
+
+
+def _says_something(info: InputInfo) -> bool:
+    return info.kind in ("vmcore", "live") or (info.kind == "log" and info.records > 0)
+
+
+def _reason(info: InputInfo) -> str:
+    """Say in a few words why nothing could be read of an input."""
+    if info.problems:
+        return "; ".join(
+            dict.fromkeys(p.what.removeprefix(f"{info.path}: ") for p in info.problems)
+        )
+    return "is empty" if not info.bytes else "nothing in it reads as a log or a dump"

@@ -1,0 +1,162 @@
+"""The command line: exit statuses, one clear sentence for each fault, nothing where it does not belong."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import rdmadiag.__main__
+from rdmadiag import __version__
+
+ROOT = Path(__file__).parents[2]
+STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
+HEALTHY = ROOT / "sample_dumps" / "rds-healthy" / "vmcore"
+
+
+def run(
+    *args: str, stdin: bytes | None = None, **keys: object
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run the program as a user does, without a terminal."""
+    command = [sys.executable, "-m", "rdmadiag", *args]
+    return subprocess.run(
+        command, input=stdin or b"", capture_output=True, cwd=ROOT, timeout=120, **keys
+    )
+
+
+def refuses(result: "subprocess.CompletedProcess[bytes]", *words: str) -> None:
+    """Check that nothing but one sentence with *words* was said, and that the status says usage or input."""
+    error = result.stderr.decode()
+    assert result.returncode == 2, error
+    assert result.stdout == b""
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
+    assert all(word in error for word in words), error
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"rdmadiag {__version__}\n".encode()
+
+
+def test_no_arguments_show_the_help() -> None:
+    result = run()
+    assert (result.returncode, b"diagnose" in result.stdout) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command", ["diagnose", "inspect", "extract", "report", "compare", "explain", "rules", "fix"]
+)
+def test_each_command_has_help(command: str) -> None:
+    result = run(command, "--help")
+    assert (result.returncode, b"Usage" in result.stdout, result.stderr) == (0, True, b"")
+
+
+def test_a_finding_makes_the_status_1_unless_told_otherwise() -> None:
+    assert run("diagnose", str(STUCK)).returncode == 1
+    assert run("diagnose", "--fail-on", "never", str(STUCK)).returncode == 0
+    assert run("diagnose", str(HEALTHY)).returncode == 0
+
+
+def test_only_and_ignore() -> None:
+    assert run("diagnose", "--only", "hca-fatal-error", str(STUCK)).returncode == 0
+    refuses(run("diagnose", "--only", "no-such", str(STUCK)), "no-such", "rules list")
+
+
+def test_nothing_is_said_on_standard_error_when_all_is_well() -> None:
+    result = run("diagnose", str(STUCK))
+    assert result.stderr == b""
+    assert b"\x1b" not in result.stdout
+
+
+def test_usage_faults() -> None:
+    refuses(run("diagnose", "--nonsense"), "--nonsense")
+    refuses(run("diagnose"), "inputs")
+    refuses(run("diagnose", "/no/such/file"), "/no/such/file", "no such file")
+    refuses(run("inspect", str(STUCK), "nonsense"), "nonsense", "rings")
+    refuses(run("diagnose", "--since", "yesterday", str(STUCK)), "yesterday")
+    refuses(run("explain", "no-such-thing"), "no-such-thing")
+    refuses(run("diagnose", "--rules", "/no/such", str(STUCK)), "/no/such")
+
+
+def test_inputs_that_cannot_be_read_at_all(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    refuses(run("diagnose", str(empty)), "empty")
+    junk = tmp_path / "vmcore"
+    junk.write_bytes(b"KDUMP   " + bytes(range(256)) * 64)
+    refuses(run("diagnose", str(junk)), "vmcore")
+
+
+def test_a_file_whose_name_is_an_option(tmp_path: Path) -> None:
+    name = tmp_path / "-x"
+    name.write_text("Jan  1 00:00:00 node1 kernel: hello\n")
+    command = [sys.executable, "-m", "rdmadiag", "diagnose", "--", "-x"]
+    result = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=60)
+    assert result.returncode == 0, result.stderr
+
+
+def test_control_characters_of_a_file_name_do_not_reach_the_terminal() -> None:
+    result = run("diagnose", "/no/\x1b[31msuch")
+    assert b"\x1b" not in result.stderr
+
+
+def test_standard_input() -> None:
+    line = b"Sep 29 22:32:33 n1 kernel: [471.784371] mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
+    result = run("diagnose", "-", stdin=line)
+    assert (result.returncode, b"hca-cq-error" in result.stdout) == (1, True)
+
+
+def test_output_goes_to_the_file_whole(tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    out.write_text("old")
+    result = run("diagnose", "--format", "json", "-o", str(out), str(STUCK))
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert out.read_text().startswith("{")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
+    refuses(run("diagnose", "-o", str(tmp_path / "no" / "file"), str(STUCK)), "cannot be written")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "rdmadiag", "diagnose", str(STUCK)]
+    with os.fdopen(writer, "wb") as out:
+        result = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, cwd=ROOT, timeout=60)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_an_interrupt_ends_it_quietly() -> None:
+    command = [sys.executable, "-m", "rdmadiag", "diagnose", "-"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (130, b"")
+
+
+def test_an_internal_error_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> int:
+        raise RuntimeError("a fault\x1b[2J")
+
+    monkeypatch.setattr(rdmadiag.__main__, "_run", broken)
+    with pytest.raises(SystemExit) as end:
+        rdmadiag.__main__.main()
+    error = capsys.readouterr().err
+    assert end.value.code == 3
+    assert "internal error: RuntimeError: a fault\\x1b[2J" in error
+    assert error.count("\n") == 1
+
+
+def test_rules_are_clean() -> None:
+    for command in ("check", "test"):
+        result = run("rules", command)
+        assert (result.returncode, b"no fault" in result.stdout) == (0, True), (
+            result.stdout.decode()
+        )
