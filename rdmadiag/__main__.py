@@ -32,6 +32,8 @@ def _run() -> int:
     import typer
 
     from rdmadiag.cli import app
+    from rdmadiag.commands import Result
+    from rdmadiag.commands.output import emit
 
     try:
         result = app(standalone_mode=False)
@@ -39,7 +41,10 @@ def _run() -> int:
         return _say(f"rdmadiag: {error.format_message()} (rdmadiag --help says more)", 2)
     except typer.Abort:
         return 130
-    return result if isinstance(result, int) else 0
+    if not isinstance(result, Result):  # --help, --version: said already
+        return result if isinstance(result, int) else 0
+    emit(result.text, result.path)
+    return result.status
 
 
 def _internal(error: Exception) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rdmadiag import __version__
+from rdmadiag.commands import Result
 
 app = typer.Typer(
     name="rdmadiag",
@@ -125,14 +126,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _emit(result: tuple[str, int], path: Path | None = None) -> None:
-    """Write a command's text and end with its status."""
-    from rdmadiag.commands.output import emit
-
-    emit(result[0], path)
-    raise typer.Exit(result[1])
-
-
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
@@ -173,7 +166,7 @@ def diagnose(
     baseline: Baseline = None,
     fail_on: FailOnOption = FailOn.info,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Log files read at the same time.")] = 1,
-) -> None:
+) -> Result:
     """Say what is wrong: read dumps and logs and report findings with their evidence."""
     from rdmadiag.commands import diagnose as command
     from rdmadiag.commands.output import terminal
@@ -194,7 +187,7 @@ def diagnose(
     request = command.Request(
         inputs, rules or (), debuginfo or (), since, until, only or (), ignore or (), jobs
     )
-    _emit(command.diagnose(request, shown), output)
+    return Result(*command.diagnose(request, shown), output)
 
 
 @app.command()
@@ -211,13 +204,13 @@ def inspect(
     ] = Table.text,
     output: OutputOption = None,
     debuginfo: DebugInfo = None,
-) -> None:
+) -> Result:
     """Show what is in a dump or log, as a table."""
     from rdmadiag.commands import inspect as command
     from rdmadiag.commands.output import terminal
 
     width = terminal()[0] if output is None else 0
-    _emit(command.inspect(input, table, format.value, width, debuginfo or ()), output)
+    return Result(*command.inspect(input, table, format.value, width, debuginfo or ()), output)
 
 
 @app.command()
@@ -227,11 +220,11 @@ def extract(
         Path, typer.Option("-o", "--output", help="The capsule to write.", metavar="CAPSULE")
     ],
     rules: Rules = None,
-) -> None:
+) -> Result:
     """Cut a capsule out of a dump: a very small dump with just the pages that the diagnosis reads."""
     from rdmadiag.commands import extract as command
 
-    _emit(command.extract(vmcore, output, rules or ()))
+    return Result(*command.extract(vmcore, output, rules or ()))
 
 
 @app.command()
@@ -244,7 +237,7 @@ def report(
     redact_save_key: RedactSaveKey = None,
     templates: Templates = None,
     baseline: Baseline = None,
-) -> None:
+) -> Result:
     """Write a saved report in another format."""
     from rdmadiag.commands import report as command
     from rdmadiag.commands.output import terminal
@@ -260,7 +253,7 @@ def report(
         redact_save_key,
         baseline=baseline,
     )
-    _emit(command.report(saved, shown), output)
+    return Result(*command.report(saved, shown), output)
 
 
 @app.command()
@@ -272,11 +265,11 @@ def compare(
     ] = Compared.text,
     output: OutputOption = None,
     fail_on: FailOnOption = FailOn.never,
-) -> None:
+) -> Result:
     """Say what is new, gone or changed from one saved report to another."""
     from rdmadiag.commands import compare as command
 
-    _emit(command.compare(before, after, format.value, fail_on=fail_on.value), output)
+    return Result(*command.compare(before, after, format.value, fail_on=fail_on.value), output)
 
 
 @app.command()
@@ -289,12 +282,12 @@ def explain(
         str, typer.Option(help="Say whether this kernel has the fix.", metavar="RELEASE")
     ] = "",
     rules: Rules = None,
-) -> None:
+) -> Result:
     """Explain a diagnosis, an event or a fix."""
     from rdmadiag.commands import explain as command
     from rdmadiag.commands.output import terminal
 
-    _emit(command.explain(name, rules or (), kernel, terminal()[0]))
+    return Result(*command.explain(name, rules or (), kernel, terminal()[0]))
 
 
 @fix_app.command("list")
@@ -315,12 +308,14 @@ def fix_list(
     ] = False,
     format: TableFormat = Plain.text,  # noqa: A002 - the option's name
     rules: Rules = None,
-) -> None:
+) -> Result:
     """List the known faults that a kernel still has."""
     from rdmadiag.commands import fix as command
     from rdmadiag.commands.output import terminal
 
-    _emit(command.list_fixes(kernel, version, rules or (), everything, format.value, terminal()[0]))
+    return Result(
+        *command.list_fixes(kernel, version, rules or (), everything, format.value, terminal()[0])
+    )
 
 
 @fix_app.command("check")
@@ -330,37 +325,37 @@ def fix_check(
     format: TableFormat = Plain.text,  # noqa: A002 - the option's name
     rules: Rules = None,
     debuginfo: DebugInfo = None,
-) -> None:
+) -> Result:
     """Say which known faults dumps and logs look like, and whether their kernels have the fix."""
     from rdmadiag.commands import fix as command
     from rdmadiag.commands.output import terminal
 
-    _emit(
-        command.check_inputs(
+    return Result(
+        *command.check_inputs(
             inputs, rules or (), debuginfo or (), hints, format.value, terminal()[0]
         )
     )
 
 
 @rules_app.command("list")
-def rules_list(rules: Rules = None) -> None:
+def rules_list(rules: Rules = None) -> Result:
     """List the diagnoses."""
     from rdmadiag.commands import rules as command
 
-    _emit(command.list_rules(rules or []))
+    return Result(*command.list_rules(rules or []))
 
 
 @rules_app.command("check")
-def rules_check(directory: RulesArgument = None) -> None:
+def rules_check(directory: RulesArgument = None) -> Result:
     """Check rule files against their schema, their names and their references."""
     from rdmadiag.commands import rules as command
 
-    _emit(command.check_rules(directory))
+    return Result(*command.check_rules(directory))
 
 
 @rules_app.command("test")
-def rules_test(directory: RulesArgument = None) -> None:
+def rules_test(directory: RulesArgument = None) -> Result:
     """Try the samples inside the event rules."""
     from rdmadiag.commands import rules as command
 
-    _emit(command.test_rules(directory))
+    return Result(*command.test_rules(directory))

@@ -1,1 +1,16 @@
 """One module a sub-command."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Result(NamedTuple):
+    """
+    What a command has to say, and how the program ends.
+
+    :ivar text: Goes to *path*, or to standard output.
+    """
+
+    text: str
+    status: int
+    path: Path | None = None
