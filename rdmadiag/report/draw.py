@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from rdmadiag.report.picture import Bound, Picture, Ring, Slot
 
 WIDTH = 360
+_CENTRE = 150
 _MARGIN, _BOX, _PER_ROW, _CELL = 8, 140, 14, 24
 
 
@@ -35,12 +36,13 @@ def ring(drawn: Ring) -> str:
     """Return a ring: slot 0 on top, clockwise, with its pointers and what is in flight."""
     name = {"recv": "receive"}.get(drawn.name, drawn.name)
     words = f"{name} ring: {drawn.in_flight} of {drawn.nr} entries in flight, allocation pointer {drawn.alloc_ptr}, free pointer {drawn.free_ptr}"
-    svg = _svg(240, 222, words)
-    _text(svg, 120, 16, f"{name} ring", "t-head", anchor="middle")
-    _add(svg, "circle", "ring-base", cx=120, cy=122, r=62)
+    svg = _svg(2 * _CENTRE, 222, words)
+    svg.set("class", "ring")
+    _text(svg, _CENTRE, 16, f"{name} ring", "t-head", anchor="middle")
+    _add(svg, "circle", "ring-base", cx=_CENTRE, cy=122, r=62)
     _in_flight(svg, drawn)
-    _text(svg, 120, 122, f"{drawn.in_flight:,}", "t-big", anchor="middle")
-    _text(svg, 120, 141, f"of {drawn.nr:,} in flight", "t-note", anchor="middle")
+    _text(svg, _CENTRE, 122, f"{drawn.in_flight:,}", "t-big", anchor="middle")
+    _text(svg, _CENTRE, 141, f"of {drawn.nr:,} in flight", "t-note", anchor="middle")
     _pointers(svg, drawn)
     return _markup(svg)
 
@@ -126,7 +128,7 @@ def _slot(svg: Element, slot: Slot, x: float, y: float) -> None:
 
 def _in_flight(svg: Element, drawn: Ring) -> None:
     if drawn.in_flight == drawn.nr:
-        _add(svg, "circle", "ring-out", cx=120, cy=122, r=62)
+        _add(svg, "circle", "ring-out", cx=_CENTRE, cy=122, r=62)
     elif drawn.in_flight:
         start, end = drawn.free_ptr / drawn.nr, (drawn.free_ptr + drawn.in_flight) / drawn.nr
         (x0, y0), (x1, y1) = _at(start, 62), _at(end, 62)
@@ -135,27 +137,34 @@ def _in_flight(svg: Element, drawn: Ring) -> None:
 
 
 def _pointers(svg: Element, drawn: Ring) -> None:
-    if drawn.alloc_ptr == drawn.free_ptr:
-        _pointer(svg, drawn.alloc_ptr / drawn.nr, f"alloc = free {drawn.alloc_ptr}", "alloc", 0)
+    alloc, free = drawn.alloc_ptr / drawn.nr, drawn.free_ptr / drawn.nr
+    if alloc == free:
+        _pointer(svg, alloc, "alloc", ["alloc =", f"free {drawn.alloc_ptr}"], 0)
         return
-    apart = (drawn.alloc_ptr - drawn.free_ptr) % drawn.nr / drawn.nr
+    apart = (alloc - free) % 1
     push = 8 if min(apart, 1 - apart) < 0.04 else 0
-    _pointer(svg, drawn.alloc_ptr / drawn.nr, f"alloc {drawn.alloc_ptr}", "alloc", -push)
-    _pointer(svg, drawn.free_ptr / drawn.nr, f"free {drawn.free_ptr}", "free", push)
+    _pointer(svg, alloc, "alloc", [f"alloc {drawn.alloc_ptr}"], -push)
+    _pointer(svg, free, "free", [f"free {drawn.free_ptr}"], push)
 
 
-def _pointer(svg: Element, turn: float, label: str, kind: str, push: float) -> None:
+def _pointer(svg: Element, turn: float, kind: str, lines: list[str], push: float) -> None:
     (x0, y0), (x1, y1), (x, y) = _at(turn, 52), _at(turn, 76), _at(turn, 84)
     _add(svg, "path", f"pointer {kind}", d=f"M{x0:.2f} {y0:.2f} L{x1:.2f} {y1:.2f}")
-    upright = abs(x - 120) < 20
+    upright = abs(x - _CENTRE) < 20
     # Beside the ring where there is room, centred above and below it where there is not.
-    anchor = "middle" if upright else "start" if x > 120 else "end"
+    anchor = "middle" if upright else "start" if x > _CENTRE else "end"
     lift = (6 if y > 122 else -2) if upright else 4
-    _text(svg, x, y + lift + push, label, f"t-small {kind}", anchor=anchor)
+    if upright:
+        lines = [" ".join(lines)]
+    for number, line in enumerate(lines):
+        place = y + lift + push + 13 * number
+        _text(
+            svg, x, place, line, f"t-small {kind}", anchor=anchor, room=70 if not upright else 160
+        )
 
 
 def _at(turn: float, radius: float) -> tuple[float, float]:
-    return 120 + radius * sin(2 * pi * turn), 122 - radius * cos(2 * pi * turn)
+    return _CENTRE + radius * sin(2 * pi * turn), 122 - radius * cos(2 * pi * turn)
 
 
 def _svg(width: float, height: float, words: str) -> Element:

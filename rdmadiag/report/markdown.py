@@ -1,7 +1,7 @@
 """The report as Markdown, to paste into a ticket."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
@@ -62,8 +62,9 @@ def _report(report: Report) -> Lines:
     if report.redacted:
         yield "Names and addresses are pseudonyms."
     yield from _blind(report)
+    short = view.short_paths(report)
     for number, finding in enumerate(view.ordered(report.findings), 1):
-        yield from _finding(f"F{number}", finding)
+        yield from _finding(f"F{number}", finding, short)
     yield from _checks(report)
     yield from _inputs(report.inputs)
     tool = report.tool
@@ -74,7 +75,7 @@ def _report(report: Report) -> Lines:
 
 
 def _blind(report: Report) -> Lines:
-    reasons = view.blind_by_reason(report)
+    reasons = view.by_reason(view.blind(report))
     if reasons:
         yield "\n## Could not run\n"
         yield "What these look for may be there all the same.\n"
@@ -82,7 +83,7 @@ def _blind(report: Report) -> Lines:
         yield f"- {escape(reason)}: {', '.join(map(code, checks))}"
 
 
-def _finding(label: str, finding: Finding) -> Lines:
+def _finding(label: str, finding: Finding, short: Mapping[str, str]) -> Lines:
     yield f"\n## {label} {escape(finding.title)}\n"
     words = [finding.severity, finding.verdict, "known" if finding.known else ""]
     yield f"**{', '.join(w for w in words if w)}** · {code(finding.id)}" + (
@@ -94,7 +95,7 @@ def _finding(label: str, finding: Finding) -> Lines:
     if seen := view.seen_text(finding):
         yield f"- Seen: {escape(seen)}"
     yield from _drawing(picture(finding))
-    yield from _evidence(finding)
+    yield from _evidence(finding, short)
     yield from _steps(finding)
     yield from _fixes(finding.fixes)
     if finding.explanation:
@@ -122,7 +123,7 @@ def _drawing(drawn: Picture) -> Lines:
         yield f"\nHow long it can last: {escape(drawn.bound.arithmetic)}"
 
 
-def _evidence(finding: Finding) -> Lines:
+def _evidence(finding: Finding, short: Mapping[str, str]) -> Lines:
     steps = view.chain(finding)
     if steps:
         yield "\n### Evidence\n"
@@ -130,7 +131,7 @@ def _evidence(finding: Finding) -> Lines:
         row = step.evidence
         often = f" ({row.count} times)" if row.count > 1 else ""
         when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
-        yield f"{number}. **{escape(row.note or row.clue)}**{often} {escape(when)}, {code(view.where_text(row.where))}"
+        yield f"{number}. **{escape(row.note or row.clue)}**{often} {escape(when)}, {code(view.where_text(row.where, short))}"
         yield ""
         yield from fence("\n".join([row.text, *_frames(row)]), "   ")
         yield ""

@@ -80,16 +80,23 @@ class Picture:
 
 def picture(finding: Finding) -> Picture:
     """Return what can be drawn of *finding*."""
-    found: dict[str, Evidence] = {}
-    for evidence in finding.evidence:
-        found.setdefault(evidence.kind, evidence)
     drawn = Picture()
     for kind, take in _TAKERS.items():
-        if kind in found:
-            take(drawn, found[kind].fields)
+        rows = [e for e in finding.evidence if e.kind == kind]
+        if rows:
+            take(drawn, max(rows, key=lambda row: _fit(row, finding.subject)).fields)
     drawn.here_note = drawn.here_note or finding.host
     drawn.waiters += _waiting(finding, drawn)
     return drawn
+
+
+def _fit(evidence: Evidence, subject: Mapping[str, Any]) -> tuple[int, bool]:
+    """Return how much a row is the one to draw: what the finding is about, else what somebody waits on."""
+    fields = evidence.fields
+    names = ("laddr", "faddr", "tos", "controller", "traddr", "device")
+    same = sum(name in subject and fields.get(name) == subject[name] for name in names)
+    waits = ("shutdown_task", "blocked_task", "destroy_task", "setup_task")
+    return same, any(fields.get(name) is not None for name in waits)
 
 
 def _connection(drawn: Picture, fields: Mapping[str, Any]) -> None:
@@ -190,6 +197,10 @@ def _behind(evidence: Evidence) -> Iterator[Link]:
     if evidence.kind == "workqueue.work" and fields.get("behind") is not None:
         place = f"queued on {_text(fields, 'workqueue')} behind PID {_text(fields, 'behind')}"
         yield Link("work", f"{_text(fields, 'function')} {_text(fields, 'work')}", place)
+    elif fields.get("behind_task") is not None:
+        place = f"queued on {_text(fields, 'workqueue')} behind PID {_text(fields, 'behind_task')}"
+        name = f"{_text(fields, 'laddr')} → {_text(fields, 'faddr')} (tos {_text(fields, 'tos')})"
+        yield Link("work", f"RDS {name}", f"{_text(fields, 'state')}, its work is {place}")
     for name in ("behind", "waiting_behind"):
         rows = fields.get(name)
         for row in rows if isinstance(rows, list) else []:

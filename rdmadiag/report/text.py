@@ -1,10 +1,9 @@
 """The report for a terminal, or for a pipe: the same order as the page, within 80 columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 from rich.console import Console, RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -12,20 +11,16 @@ from rich.text import Text
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report
-from rdmadiag.report.picture import Bound, Picture, Ring, picture
+from rdmadiag.report.picture import picture
+from rdmadiag.report.sketch import TONES, indented, sketch, underlined
 
 _STYLE = {
-    "critical": "bold red",
-    "warning": "bold yellow",
-    "info": "bold blue",
-    "incomplete": "bold magenta",
-    "clean": "bold green",
+    **TONES,
     "missing": "bold red",
     "present": "bold green",
     "unknown": "bold yellow",
 }
 _FIX = {"missing": "not in this kernel", "present": "in this kernel", "unknown": "not known"}
-BAR = 32
 EVIDENCE = 16
 STACK = 14
 EVENTS = 30
@@ -73,8 +68,9 @@ def _report(report: Report) -> Rows:
     if report.redacted:
         yield Text("Names and addresses are pseudonyms.")
     yield from _blind(report)
+    short = view.short_paths(report)
     for number, finding in enumerate(view.ordered(report.findings), 1):
-        yield from _finding(f"F{number}", finding)
+        yield from _finding(f"F{number}", finding, short)
     yield from _timeline(report)
     yield from _checks(report)
     yield from _facts(report)
@@ -92,9 +88,9 @@ def _blind(report: Report) -> Rows:
     if not view.blind(report):
         return
     yield from _title("Could not run: what these look for may be there all the same", "incomplete")
-    for reason, checks in view.blind_by_reason(report).items():
+    for reason, checks in view.by_reason(view.blind(report)).items():
         yield Text(reason)
-        yield _in(Text(", ".join(checks), "dim"))
+        yield indented(Text(", ".join(checks), "dim"))
 
 
 def _title(text: str, style: str = "") -> Rows:
@@ -102,22 +98,22 @@ def _title(text: str, style: str = "") -> Rows:
     yield Rule(Text(text, _STYLE.get(style, "bold")), align="left", style=_STYLE.get(style, "dim"))
 
 
-def _finding(label: str, finding: Finding) -> Rows:
+def _finding(label: str, finding: Finding, short: Mapping[str, str]) -> Rows:
     known = ", known" if finding.known else ""
     host = f", {finding.host}" if finding.host else ""
     yield from _title(
         f"{label} {finding.severity}, {finding.verdict}{known}{host}", finding.severity
     )
     yield Text(finding.title, "bold")
-    yield _in(Text(finding.summary))
-    yield _in(_pairs(_about(finding)))
-    yield from _drawing(picture(finding))
-    yield from _evidence(finding)
+    yield indented(Text(finding.summary))
+    yield indented(_pairs(_about(finding)))
+    yield from sketch(picture(finding))
+    yield from _evidence(finding, short)
     yield from _steps(finding)
     yield from _fixes(finding.fixes)
     if finding.explanation:
-        yield _head("Why it happens")
-        yield _in(Text(finding.explanation))
+        yield underlined("Why it happens")
+        yield indented(Text(finding.explanation))
 
 
 def _about(finding: Finding) -> list[tuple[str, str]]:
@@ -129,81 +125,20 @@ def _about(finding: Finding) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows if text]
 
 
-def _drawing(drawn: Picture) -> Rows:
-    if drawn.here or drawn.there:
-        state = f" --- {drawn.state or '?'} --- "
-        style = _STYLE["clean" if drawn.up else "critical"]
-        yield _head("Where")
-        yield _in(Text.assemble(drawn.here or "?", (state, style), drawn.there or "?"))
-    if drawn.device:
-        yield _in(Text(", ".join(drawn.device)))
-    for name, text, bad in drawn.queues:
-        yield _in(Text(f"{name} {text}", _STYLE["critical"] if bad else ""), 2)
-    for ring in drawn.rings:
-        yield _in(_ring(ring), 2)
-    if drawn.slots:
-        yield _in(Text("queues " + " ".join(f"{s.label}:{s.state}" for s in drawn.slots)), 2)
-    yield from _waiters(drawn)
-    if drawn.bound:
-        yield from _bound(drawn.bound)
-
-
-def _ring(ring: Ring) -> Text:
-    """Return the ring laid flat: slot 0 at the left, what is in flight filled."""
-    out = {slot % BAR for slot in _cells(ring)}
-    bar = "".join("#" if cell in out else "." for cell in range(BAR))
-    return Text.assemble(
-        f"{ring.name} ring [",
-        (bar, _STYLE["warning"] if out else ""),
-        f"] {ring.in_flight:,} of {ring.nr:,} in flight, alloc {ring.alloc_ptr}, free {ring.free_ptr}",
-    )
-
-
-def _cells(ring: Ring) -> range:
-    if not ring.in_flight:
-        return range(0)
-    first = ring.free_ptr * BAR // ring.nr
-    last = (ring.free_ptr + ring.in_flight - 1) * BAR // ring.nr
-    return range(first, min(last, first + BAR - 1) + 1)
-
-
-def _waiters(drawn: Picture) -> Rows:
-    if not drawn.waiters:
-        return
-    yield _head("Who waits for whom")
-    for number, link in enumerate(drawn.waiters):
-        lead = "waits for it: " if number else ""
-        yield _in(
-            Text.assemble(lead, (link.title, "bold"), f" {link.detail}"), 2 + 2 * min(number, 4)
-        )
-
-
-def _bound(bound: Bound) -> Rows:
-    parts = [f"waited {view.duration(bound.waited)}"]
-    if bound.limit is not None:
-        parts.append(f"this attempt ends within {view.duration(bound.limit)}")
-    if bound.total is not None:
-        parts.append(f"all that are left within {view.duration(bound.total)}")
-    yield _head("How long it can last")
-    yield _in(Text(", ".join(parts)))
-    if bound.arithmetic:
-        yield _in(Text(bound.arithmetic, "dim"))
-
-
-def _evidence(finding: Finding) -> Rows:
+def _evidence(finding: Finding, short: Mapping[str, str]) -> Rows:
     steps = view.chain(finding)
     if steps:
-        yield _head("Evidence")
+        yield underlined("Evidence")
     for step in steps[:EVIDENCE]:
         row = step.evidence
         when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
         often = f" ({row.count} times)" if row.count > 1 else ""
-        yield _in(Text.assemble((row.note or row.clue, "bold"), often, (f"  {when}", "dim")))
-        yield _in(Text(row.text), 4)
-        yield _in(Text(view.where_text(row.where), "dim"), 4)
+        yield indented(Text.assemble((row.note or row.clue, "bold"), often, (f"  {when}", "dim")))
+        yield indented(Text(row.text), 4)
+        yield indented(Text(view.where_text(row.where, short), "dim"), 4)
         yield from _stack(row)
     if len(steps) > EVIDENCE:
-        yield _in(Text(f"and {len(steps) - EVIDENCE} more, in the JSON report"))
+        yield indented(Text(f"and {len(steps) - EVIDENCE} more, in the JSON report"))
 
 
 def _stack(row: Evidence) -> Rows:
@@ -211,33 +146,33 @@ def _stack(row: Evidence) -> Rows:
     if not isinstance(frames, list) or not frames:
         return
     for number, frame in enumerate(frames[:STACK]):
-        yield _in(Text(f"#{number:<2} {view.value_text(frame)}"), 6)
+        yield indented(Text(f"#{number:<2} {view.value_text(frame)}"), 6)
     if len(frames) > STACK:
-        yield _in(Text(f"and {len(frames) - STACK} more frames"), 6)
+        yield indented(Text(f"and {len(frames) - STACK} more frames"), 6)
 
 
 def _steps(finding: Finding) -> Rows:
     if finding.next_steps:
-        yield _head("What to do")
+        yield underlined("What to do")
     for number, step in enumerate(finding.next_steps, 1):
-        yield _in(_pairs([(f"{number}.", step.text)]))
+        yield indented(_pairs([(f"{number}.", step.text)]))
         for line in step.command.splitlines():
             yield Text(f"     {line}", "cyan", no_wrap=True, overflow="ignore")
 
 
 def _fixes(fixes: Sequence[FixRow]) -> Rows:
     if fixes:
-        yield _head("Known fixes")
+        yield underlined("Known fixes")
     for fix in fixes:
-        yield _in(
+        yield indented(
             Text.assemble(
                 (_FIX[fix.status], _STYLE[fix.status]), "  ", (fix.title or fix.id, "bold")
             )
         )
         where = ", ".join(f"{row.tree} {row.version}" for row in fix.fixed_in)
         refs = [fix.id, fix.cve, f"commit {fix.commit}" if fix.commit else ""]
-        yield _in(Text(fix.why), 4)
-        yield _in(
+        yield indented(Text(fix.why), 4)
+        yield indented(
             Text("; ".join([r for r in refs if r] + ([f"fixed in {where}"] if where else []))), 4
         )
         if fix.url:
@@ -266,9 +201,10 @@ def _checks(report: Report) -> Rows:
     for outcome, checks in groups.items():
         yield Text(f"{outcome}: {len(checks)}", "bold")
         if outcome == "ruled-out":
-            yield _in(_pairs([(c.id, c.reason) for c in checks]))
+            for reason, names in view.by_reason(checks).items():
+                yield indented(Text.assemble(", ".join(names), (f": {reason}", "dim")))
         else:
-            yield _in(Text(", ".join(c.id for c in checks)))
+            yield indented(Text(", ".join(c.id for c in checks)))
 
 
 def _facts(report: Report) -> Rows:
@@ -292,15 +228,7 @@ def _inputs(inputs: Sequence[InputRow]) -> Rows:
         yield Text.assemble((row.path, "bold"), "  ", ", ".join(p for p in parts if p))
         for problem in row.problems:
             place = f" ({problem.where})" if problem.where else ""
-            yield _in(Text(f"! {problem.what}{place}", _STYLE["incomplete"]))
-
-
-def _head(text: str) -> RenderableType:
-    return Padding(Text(text, "underline"), (1, 0, 0, 0))
-
-
-def _in(row: RenderableType, by: int = 2) -> RenderableType:
-    return Padding(row, (0, 0, 0, by))
+            yield indented(Text(f"! {problem.what}{place}", _STYLE["incomplete"]))
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> Table:

@@ -1,6 +1,6 @@
 """What all renderers for people say alike: words, order, times and places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
@@ -25,12 +25,14 @@ class Headline:
     The verdict: what is wrong in plain words, and what else must be known at once.
 
     :ivar summary: What it means, in a sentence or two; may be empty.
+    :ivar about: Host and subject; may be empty.
     """
 
     tone: Tone
     text: str
     notes: list[str]
     summary: str = ""
+    about: str = ""
 
 
 def headline(report: Report) -> Headline:
@@ -40,7 +42,8 @@ def headline(report: Report) -> Headline:
     if fresh:
         worst = fresh[0]
         text = _OPENING[worst.verdict] + worst.title
-        return Headline(worst.severity, text, notes, worst.summary)
+        about = " · ".join(p for p in (worst.host, subject_text(worst.subject)) if p)
+        return Headline(worst.severity, text, notes, worst.summary, about)
     if blind(report):
         what = "Nothing was found, but not everything could be looked at"
         return Headline("incomplete", f"{what}: this is no all-clear.", notes)
@@ -82,10 +85,10 @@ def blind(report: Report) -> list[Check]:
     return [c for c in report.checks if c.outcome == "could-not-run"]
 
 
-def blind_by_reason(report: Report) -> dict[str, list[str]]:
-    """Return the checks that could not run, by reason: one missing page often stops many."""
+def by_reason(checks: Iterable[Check]) -> dict[str, list[str]]:
+    """Return the ids of *checks* by reason: one missing page often stops many of them."""
     reasons: dict[str, list[str]] = {}
-    for check in blind(report):
+    for check in checks:
         reasons.setdefault(check.reason, []).append(check.id)
     return reasons
 
@@ -220,9 +223,34 @@ def side_of(evidence: Evidence) -> Literal["log", "state"]:
     return "log" if "line" in evidence.where or "offset" in evidence.where else "state"
 
 
-def where_text(where: Mapping[str, Any]) -> str:
-    """Return a place: ``messages:88214``, or ``vmcore: struct task_struct 0xffff... .member``."""
+def short_paths(report: Report) -> dict[str, str]:
+    """Return the inputs' paths without the leading folders that none of them needs to be told apart."""
+    paths = {row.path for row in report.inputs}
+    paths |= {e.where["input"] for f in report.findings for e in f.evidence if _named(e)}
+    short: dict[str, str] = {}
+    for path in paths:
+        parts = path.split("/")
+        tails = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+        short[path] = next((t for t in tails if t and _only(t, path, paths)), path)
+    return short
+
+
+def _named(evidence: Evidence) -> bool:
+    return isinstance(evidence.where.get("input"), str)
+
+
+def _only(tail: str, path: str, paths: set[str]) -> bool:
+    return not any(other != path and f"/{other}".endswith(f"/{tail}") for other in paths)
+
+
+def where_text(where: Mapping[str, Any], short: Mapping[str, str] | None = None) -> str:
+    """
+    Return a place: ``messages:88214``, or ``vmcore: struct task_struct 0xffff... .member``.
+
+    :param short: What to call the inputs; see :func:`short_paths`.
+    """
     name = value_text(where.get("input", "?"))
+    name = (short or {}).get(name, name)
     if "line" in where:
         return f"{name}:{value_text(where['line'])}"
     if "offset" in where:

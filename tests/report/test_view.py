@@ -190,5 +190,38 @@ def test_a_ring_that_lies_is_not_drawn(bad):
     assert [r.name for r in drawn.rings] == ["send"]
 
 
+def test_the_connection_that_is_waited_for_is_drawn():
+    finding = finding_a(subject={"task": 9})
+    blocker = finding.evidence[3]
+    victim = rds_connection(
+        laddr="198.51.100.50", state="ERROR", shutdown_task=None, behind_task=62577
+    )
+    rows = [msgspec.structs.replace(blocker, fields=victim), blocker, finding.evidence[4]]
+    drawn = picture(msgspec.structs.replace(finding, evidence=rows))
+    assert drawn.here == "198.51.100.43"
+    assert drawn.waiters[-1].title == "RDS 198.51.100.50 → 198.51.100.1 (tos 0)"
+    about = {"laddr": "198.51.100.50", "faddr": "198.51.100.1", "tos": 0}
+    drawn = picture(msgspec.structs.replace(finding, evidence=rows, subject=about))
+    assert drawn.here == "198.51.100.50"
+
+
+@pytest.mark.parametrize(
+    ("paths", "short"),
+    [
+        (["/a/b/vmcore", "/a/b/messages"], ["vmcore", "messages"]),
+        (["/a/n1/messages", "/a/n2/messages"], ["n1/messages", "n2/messages"]),
+        (["x/messages", "messages"], ["x/messages", "messages"]),
+        (["-", "/"], ["-", "/"]),
+        (["s.tar!var/log/m"], ["m"]),
+    ],
+)
+def test_short_paths(paths, short):
+    row = story_a().inputs[1]
+    inputs = [msgspec.structs.replace(row, path=path) for path in paths]
+    report = msgspec.structs.replace(story_a(), inputs=inputs, findings=[])
+    names = view.short_paths(report)
+    assert [names[path] for path in paths] == short
+
+
 def test_nothing_to_draw():
     assert not picture(finding_a(evidence=[], host=""))
