@@ -15,7 +15,7 @@ from pathlib import Path
 from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
-from rdmadiag.vmcore.corefile import pack_problems, read_core_file
+from rdmadiag.vmcore.corefile import pack_origin, read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
 from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
 from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
@@ -74,7 +74,8 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     # libkdumpfile looks at page tables that drgn's own walk did not need.
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
     try:
-        return _write(out, _contents(dump, recorder), lambda part: _check(part, dump, run))
+        contents = _contents(dump, recorder.pages, by_pages=linear)
+        return _write(out, contents, lambda part: _check(part, dump, run))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
 
@@ -108,15 +109,15 @@ def _check(part: Path, dump: Dump, run: Callable[[Dump], object]) -> None:
         raise UserError("the capsule does not read as the dump does")
 
 
-def _contents(dump: Dump, recorder: _Recorder) -> KdumpContents:
+def _contents(dump: Dump, pages: dict[int, bytes], *, by_pages: bool) -> KdumpContents:
     core = dump.core
     cpus = b"".join(pack_note(b"CORE", NT_PRSTATUS, status) for status in core.prstatus)
     return KdumpContents(
         utsname=dump.utsname or (core.kdump.utsname if core.kdump else b""),
-        notes=cpus + pack_problems(core.problems),
+        notes=cpus + pack_origin(core, by_pages=by_pages),
         vmcoreinfo=core.vmcoreinfo,
         phys_base=dump.info.number("phys_base") or 0,
-        max_mapnr=max(recorder.pages) + 1,
+        max_mapnr=max(pages) + 1,
         nr_cpus=core.kdump.nr_cpus if core.kdump else len(core.prstatus),
-        pages=recorder.pages,
+        pages=pages,
     )

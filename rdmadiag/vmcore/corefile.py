@@ -20,7 +20,7 @@ from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.notes import NT_PRSTATUS, notes_of, pack_note
 
-__all__ = ("LIVE", "CoreFile", "KdumpHeader", "pack_problems", "read_core_file")
+__all__ = ("LIVE", "CoreFile", "KdumpHeader", "pack_origin", "read_core_file")
 
 LIVE = "/proc/kcore"
 """The running kernel: opened only under this very name."""
@@ -29,7 +29,7 @@ ELF, KDUMP, FLATTENED = b"\x7fELF", b"KDUMP   ", b"makedumpfile\0\0\0\0"
 INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
 """``DUMP_DH_COMPRESSED_INCOMPLETE`` and ``DUMP_DH_EXCLUDED_VMEMMAP`` of the header's status."""
 
-_FLAT_HEADER, _FLAT_RECORDS = 4096, 256
+_FLAT_HEADER, _FLAT_RECORDS, _FLAT_END = 4096, 256, b"\xff" * 16
 _MAX_NOTES = 64 << 20
 _PLAUSIBLE = 256
 """A file that is cut to less than a 256th of what its page descriptors say is not cut but damaged."""
@@ -90,6 +90,7 @@ class CoreFile:
     :ivar kind: ``elf``, ``kdump``, ``flattened`` or ``live``.
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
     :ivar is_cut: Whether pages are missing at the end of a kdump file.
+    :ivar by_pages: Whether it was cut out of a dump that had to be read by pages.
     """
 
     path: Path
@@ -99,6 +100,7 @@ class CoreFile:
     kdump: KdumpHeader | None = None
     problems: list[Problem] = field(default_factory=list)
     is_cut: bool = False
+    by_pages: bool = False
 
     @property
     def prstatus(self) -> list[bytes]:
@@ -129,23 +131,28 @@ def read_core_file(path: str | Path) -> CoreFile:
             "is cut short inside its headers" if isinstance(error, struct.error) else error.strerror
         )
         raise UserError(f"{path}: {reason}") from error
-    core.problems += _packed_problems(core.notes)
+    _unpack_origin(core)
     if not core.vmcoreinfo:
         raise UserError(f"{path}: has no VMCOREINFO note, so it is not a dump of a Linux kernel")
     return core
 
 
-def pack_problems(problems: list[Problem]) -> bytes:
-    """Return a note for a dump that is cut out of another: what the other's file had wrong with it."""
-    text = json.dumps([[problem.what, problem.where] for problem in problems])
-    return pack_note(_NOTE, 1, text.encode()) if problems else b""
+def pack_origin(core: CoreFile, *, by_pages: bool) -> bytes:
+    """Return a note for a dump that is cut out of another: how that one was read, and what was wrong with it."""
+    problems = [[problem.what, problem.where] for problem in core.problems]
+    text = json.dumps({"problems": problems, "by_pages": by_pages})
+    return pack_note(_NOTE, 1, text.encode()) if problems or by_pages else b""
 
 
-def _packed_problems(notes: bytes) -> Iterator[Problem]:
-    for name, _, text in notes_of(notes):
+def _unpack_origin(core: CoreFile) -> None:
+    for name, _, text in notes_of(core.notes):
         if name == _NOTE:
-            with suppress(ValueError):
-                yield from (Problem(str(what), str(where)) for what, where in json.loads(text))
+            with suppress(ValueError, TypeError, KeyError):
+                origin = json.loads(text)
+                core.by_pages = bool(origin["by_pages"])
+                core.problems += [
+                    Problem(str(what), str(where)) for what, where in origin["problems"]
+                ]
 
 
 def _refuse_live(path: Path) -> None:
@@ -168,8 +175,10 @@ def _identify(path: Path, file: BinaryIO) -> CoreFile:
 
 
 def _read(file: BinaryIO, offset: int, size: int) -> bytes:
-    file.seek(offset)
-    return file.read(size)
+    """Read a part of a file, as much of it as there is; the header may say anything."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(min(offset, end))
+    return file.read(max(0, min(size, end - offset)))
 
 
 def _elf(core: CoreFile, file: BinaryIO) -> CoreFile:
@@ -278,12 +287,18 @@ def _kdump_end(header: KdumpHeader, file: BinaryIO, size: int) -> int:
 
 def _flattened(core: CoreFile, file: BinaryIO) -> CoreFile:
     """Read the first pieces of a flattened dump: the headers are among them."""
+    if _read(file, core.size - 16, 16) != _FLAT_END:
+        # What is missing would be read as zeros.
+        raise UserError(f"{core.path}: is a flattened dump that is cut short")
     pieces: dict[int, bytes] = {}
     place = _FLAT_HEADER
     for _ in range(_FLAT_RECORDS):
-        offset, size = struct.unpack(">qq", _read(file, place, 16))
+        head = _read(file, place, 16)
+        offset, size = struct.unpack(">qq", head) if len(head) == 16 else (-1, 0)
         if offset < 0 or size <= 0:
             break
+        if place + size > core.size:
+            raise UserError(f"{core.path}: is a flattened dump that is damaged")
         pieces[offset] = _read(file, place + 16, min(size, _MAX_NOTES))
         place += 16 + size
 

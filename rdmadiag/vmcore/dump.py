@@ -21,10 +21,11 @@ from rdmadiag.vmcore.debuginfo import DebugInfo
 from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
-from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
+from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, KallsymsTables, tables_of_vmcoreinfo
+from rdmadiag.vmcore.kallsyms_search import find_tables
 from rdmadiag.vmcore.modules import ModuleList
 from rdmadiag.vmcore.opening import open_program
-from rdmadiag.vmcore.printk import PrintkRecord, printk_records
+from rdmadiag.vmcore.printk import LogBuffer, PrintkRecord
 from rdmadiag.vmcore.running import running_registers
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
 from rdmadiag.vmcore.unwind import OrcUnwinder, Registers
@@ -33,6 +34,7 @@ from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 __all__ = ("Dump", "Frame", "PrintkRecord", "Stack", "Symbol", "open_dump")
 
 _UTS_LEN = 65
+_MAX_IMAGE = 64 << 20
 
 
 class Dump:
@@ -62,9 +64,9 @@ class Dump:
         self.problems += check_tasks(prog) if self.types != "none" else [self._no_types()]
 
     def _kallsyms(self) -> Kallsyms | None:
-        tables = tables_of_vmcoreinfo(self.info)
+        tables = tables_of_vmcoreinfo(self.info) or self._search_kallsyms()
         if tables is None:
-            self.problems.append(Problem("this kernel does not tell where its symbols are"))
+            self.problems.append(Problem("the symbol table was not found", "kallsyms"))
             return None
         try:
             return Kallsyms(self.prog.read, tables)
@@ -74,6 +76,10 @@ class Dump:
             what = f"the symbol table cannot be read: {fault_text(error)}"
             self.problems.append(Problem(what, "kallsyms"))
         return None
+
+    def _search_kallsyms(self) -> KallsymsTables | None:
+        start = self.info.symbol("_stext")
+        return find_tables(self.prog.read, start, _MAX_IMAGE) if start is not None else None
 
     def _modules(self) -> ModuleList:
         try:
@@ -146,7 +152,16 @@ class Dump:
         :raises FaultError: if it cannot be read
         :raises LookupError: if the dump does not tell where it is
         """
-        return list(printk_records(self.prog, self.info))
+        return self._records
+
+    @cached_property
+    def _records(self) -> list[PrintkRecord]:
+        buffer = LogBuffer(self.prog, self.info)
+        records = list(buffer.records())
+        if buffer.lost:
+            what = f"{buffer.lost} records of the kernel's log buffer are not in the dump"
+            self.problems.append(Problem(what, "prb"))
+        return records
 
     def symbol(self, name: str, module: str | None = None) -> Symbol | None:
         """

@@ -18,7 +18,7 @@ def build_id_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return next(_build_ids(file), "")
-    except (OSError, struct.error):
+    except (OSError, ValueError, struct.error):
         return ""
 
 

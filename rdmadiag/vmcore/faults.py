@@ -5,6 +5,11 @@ from drgn import FaultError
 __all__ = ("fault_text",)
 
 
-def fault_text(error: FaultError) -> str:
-    """Return ``0xffff... is not in the dump``; drgn's own text differs between formats."""
-    return f"{error.address & 0xFFFFFFFFFFFFFFFF:#x} is not in the dump"
+def fault_text(_error: FaultError) -> str:
+    """
+    Return why memory cannot be read.
+
+    drgn's own text and address differ between formats of dumps (and between a dump and its capsule) for the
+    same missing page; where it matters what it is, the caller says it.
+    """
+    return "its memory is not in the dump"

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 import drgn
 from drgn import (
+    FaultError,
     FindObjectFlags,
     Object,
     Program,
     SymbolBinding,
     SymbolKind,
     Type,
+    TypeKind,
     TypeKindSet,
     filename_matches,
     sizeof,
@@ -108,7 +110,23 @@ class Finders:
             element = self._prog.type(entry.type.removesuffix("[]").rstrip())
         except LookupError:
             return None
-        return self._prog.array_type(element, symbol.size // sizeof(element))
+        return self._prog.array_type(element, self._length(element, symbol))
+
+    def _length(self, element: Type, symbol: Symbol) -> int:
+        """
+        Return the length of an array from the size of its symbol.
+
+        The size of a symbol of the kernel proper reaches to the next one, so it may hold padding: NULLs at
+        the end of an array of pointers do not count.
+        """
+        length: int = symbol.size // sizeof(element)
+        if element.kind != TypeKind.POINTER or symbol.module:
+            return length
+        try:
+            raw = self._prog.read(symbol.address, 8 * length)
+        except FaultError:
+            return length
+        return -(-len(raw.rstrip(b"\0")) // 8)
 
     def _btf_variable(self, name: str, filename: str | None) -> Object | None:
         """Find a variable that BTF describes: the per-CPU ones, since 2025 all global ones."""

@@ -5,7 +5,7 @@ Kallsyms
 The kernel's own symbol table (``kernel/kallsyms.c``), read in memory, one name at a time.
 
 Names are stored as a length and as many token numbers, compressed in the order of addresses; every 256th
-name has a marker. Since Linux kernel commit 60443c88f3a8 ("kallsyms: Improve the performance of
+name has a marker (``unsigned long`` before v5.0). Since Linux kernel commit 60443c88f3a8 ("kallsyms: Improve the performance of
 kallsyms_lookup_name()") (in v6.2) ``kallsyms_seqs_of_names`` sorts them by name. VMCOREINFO tells the
 addresses of some of the tables since commit 5fd8fea935a1 ("vmcoreinfo: include kallsyms symbols") (in v6.0);
 the others lie next to these, in an order that changed in v6.4, so they are recognised by what is in them.
@@ -24,7 +24,7 @@ from rdmadiag.vmcore.symbols import Symbol
 if TYPE_CHECKING:
     from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
-__all__ = ("Kallsyms", "KallsymsError", "KallsymsTables", "tables_of_vmcoreinfo")
+__all__ = ("Kallsyms", "KallsymsError", "KallsymsTables", "split_names", "tables_of_vmcoreinfo")
 
 MAX_SYMBOLS = 4_000_000
 """More than any kernel has: a count above it is damage."""
@@ -117,6 +117,9 @@ class Kallsyms:
             markers = array("I", self._read(place, 4 * blocks))
             if self._are_markers(markers) and (seqs is None or self._are_seqs(seqs, markers)):
                 return markers, seqs
+        markers = array("Q", self._read(tables.token_table - 8 * blocks, 8 * blocks))
+        if self._are_markers(markers):
+            return markers, None
         raise KallsymsError("kallsyms_markers were not found")
 
     def _are_markers(self, markers: "array[int]") -> bool:
@@ -125,7 +128,7 @@ class Kallsyms:
         if len(markers) == 1:
             return True
         text = self._read(self._tables.names, markers[1])
-        return sum(1 for _ in _entries(text)) == 256
+        return sum(1 for _ in split_names(text)) == 256
 
     def _are_seqs(self, seqs: int, markers: "array[int]") -> bool:
         """Tell whether a few numbers at *seqs* are of names in the order of names."""
@@ -149,7 +152,7 @@ class Kallsyms:
             size = min(256 * 64, self._tables.token_table - self._tables.names - start)
             size = size if size > 0 else 256 * 32
         text = self._read(self._tables.names + start, size)
-        return list(_entries(text, min(256, self.count - 256 * block)))
+        return list(split_names(text, min(256, self.count - 256 * block)))
 
     def _raw(self, number: int) -> bytes:
         """Return type letter and name of the symbol with a number in address order."""
@@ -190,10 +193,10 @@ class Kallsyms:
     def symbol_at(self, address: int) -> Symbol | None:
         """Return the symbol that contains *address*: of several names for one place the first, as the kernel does."""
         after = self._after(address)
-        if not 0 < after < self.count:
+        if address < KERNEL_HALF or not 0 < after < self.count:
             return None
         start = self._address(after - 1)
-        if start < KERNEL_HALF <= address:
+        if start < KERNEL_HALF:
             return None
         return self._symbol(bisect_left(range(after), start, key=self._address))
 
@@ -234,7 +237,7 @@ def _aligned(size: int) -> int:
     return -(-size // 8) * 8
 
 
-def _entries(text: bytes, count: int = 1 << 30) -> Iterator[bytes]:
+def split_names(text: bytes, count: int = 1 << 30) -> Iterator[bytes]:
     """Split compressed names; a length above 127 takes two bytes (ULEB128)."""
     place = 0
     while place < len(text) and count:

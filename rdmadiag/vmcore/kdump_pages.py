@@ -6,6 +6,7 @@ Which pages are really in a file that is cut short: libkdumpfile reads zeros whe
 after the end of the file.
 """
 
+import mmap
 import struct
 from pathlib import Path
 
@@ -28,10 +29,10 @@ class KdumpPages:
     def __init__(self, path: Path, header: KdumpHeader, size: int) -> None:
         self._size = size
         self._table = header.descriptors
-        self._file = path.open("rb")
         start, length = header.second_bitmap
-        self._file.seek(start)
-        self._bitmap = self._file.read(length)
+        with path.open("rb") as file:
+            self._data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        self._bitmap = self._data[start : start + length]
         self._known: dict[int, bool] = {}
         self._before = [0]
         for place in range(0, length, _CHUNK):
@@ -51,8 +52,7 @@ class KdumpPages:
         place = self._table + self._rank(byte, bit) * _DESCRIPTOR
         if place + _DESCRIPTOR > self._size:
             return True
-        self._file.seek(place)
-        offset, size = struct.unpack_from("<QI", self._file.read(_DESCRIPTOR))
+        offset, size = struct.unpack_from("<QI", self._data, place)
         return bool(offset + size > self._size)
 
     def _rank(self, byte: int, bit: int) -> int:

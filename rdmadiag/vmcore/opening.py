@@ -38,7 +38,7 @@ def open_program(core: CoreFile) -> Program:
         raise UserError(f"{core.path}: {_sentence(str(error))}") from error
     if core.is_cut:
         return by_pages(prog, core, _checked(prog, core))
-    if core.kind in ("live", "elf") or _translates(prog, core):
+    if core.kind in ("live", "elf") or (not core.by_pages and _translates(prog, core)):
         return prog
     return by_pages(prog, core)
 
@@ -61,13 +61,13 @@ def _checked(prog: Program, core: CoreFile) -> MemoryReader | None:
 
 def _translates(prog: Program, core: CoreFile) -> bool:
     """
-    Tell whether the kernel's first page can be read by its virtual address.
+    Tell whether the kernel's page table can be read by its virtual address.
 
     libkdumpfile starts from the page table of the process that ran last, where the dump has it; when that
     page is missing it can translate nothing, though the kernel's own table may be there.
     """
     try:
-        prog.read(VmcoreInfo(core.vmcoreinfo).symbol("_stext") or 0, 1)
+        prog.read(VmcoreInfo(core.vmcoreinfo).symbol("swapper_pg_dir") or 0, 1)
     except FaultError:
         return False
     return True
@@ -91,5 +91,5 @@ def _platform(core: CoreFile) -> Platform | None:
 def _sentence(text: str) -> str:
     """Shorten libkdumpfile's chain of reasons to the last one, the first cause."""
     if "flattened" in text.lower():
-        return f"the flattened dump is cut short or damaged ({text.rsplit(': ', 1)[-1]})"
+        return f"the flattened dump is damaged ({text.rsplit(': ', 1)[-1]})"
     return f"cannot be opened: {text.rsplit(': ', 1)[-1]}"

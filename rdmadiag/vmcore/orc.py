@@ -83,6 +83,7 @@ class OrcTables:
         self._size = sizeof(type_)
         self._decode = _decoder(type_)
         self._vmlinux = _vmlinux_table(symbols)
+        self._text = _text(symbols)
         self._tables: dict[str, _Table | None] = {}
         self._cache: dict[int, OrcEntry | None] = {}
 
@@ -102,8 +103,10 @@ class OrcTables:
         modules = self._symbols.modules
         module = modules.containing(pc) if modules else None
         table = self._module_table(module) if module else self._vmlinux
-        index = self._bisect(table, pc) if table else -1
-        if table is None or index < 0:
+        if table is None or not (module or any(pc in text for text in self._text)):
+            return None
+        index = self._bisect(table, pc)
+        if index < 0:
             return None
         raw = self._prog.read(table.entries + index * self._size, self._size)
         return self._decode(int.from_bytes(raw, "little"))
@@ -131,6 +134,18 @@ class OrcTables:
             return place + offset - ((offset & 0x80000000) << 1)
 
         return bisect_right(range(table.length), pc, key=address) - 1
+
+
+def _text(symbols: "SymbolTable") -> list[range]:
+    """Return the addresses of the kernel's code: all of it, and that for booting."""
+    ranges = []
+    for names in (("_stext", "_etext"), ("_sinittext", "_einittext")):
+        start, end = (symbols.find(name, "") for name in names)
+        if start and end:
+            ranges.append(range(start.address, end.address))
+    if not ranges:
+        raise LookupError("the bounds of the kernel's code (_stext, _etext) were not found")
+    return ranges
 
 
 def _vmlinux_table(symbols: "SymbolTable") -> _Table:

@@ -7,9 +7,8 @@ works in a dump of which nothing else can be read. The buffer before Linux kerne
 ("printk: use the lockless ringbuffer") (in v5.10) is read in :mod:`.printk_old`.
 """
 
-import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cached_property
 
 from drgn import FaultError, Program
 
@@ -17,7 +16,7 @@ from rdmadiag.vmcore.printk_old import old_records
 from rdmadiag.vmcore.printk_record import PrintkRecord, record_of
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
-__all__ = ("PrintkRecord", "printk_records")
+__all__ = ("LogBuffer", "PrintkRecord")
 
 MAX_BITS = 26
 """Rings with more than 2**26 records or bytes are damage."""
@@ -25,83 +24,119 @@ _STATE_SHIFT, _ID_MASK = 62, (1 << 62) - 1
 _COMMITTED, _FINALIZED = 1, 2
 
 
-class _Ring(NamedTuple):
-    """``struct printk_ringbuffer``, the parts that are needed, read at once."""
-
-    states: bytes
-    infos: bytes
-    text: bytes
-    head: int
-    tail: int
-    length: int
-
-
-def printk_records(prog: Program, info: VmcoreInfo) -> Iterator[PrintkRecord]:
+class LogBuffer:
     """
-    Iterate over the records, oldest first.
+    The log buffer of a dump.
 
-    :raises FaultError: if the buffer cannot be read
-    :raises LookupError: if VMCOREINFO does not tell where it is
+    :ivar lost: Number of records whose memory is not in the dump, once they were read.
     """
-    if info.symbol("prb") is None:
-        yield from old_records(prog, info)
-        return
-    ring = _read_ring(prog, info)
-    sizes = _need(info.size("prb_desc")), _need(info.size("printk_info"))
-    begin_at = _need(info.offset("prb_desc.text_blk_lpos"))
-    begin_at += _need(info.offset("prb_data_blk_lpos.begin"))
-    state_at = _need(info.offset("prb_desc.state_var"))
-    identity, end = ring.tail, (ring.head + 1) & _ID_MASK
-    for _ in range(ring.length):
-        place = identity % ring.length
-        (state,) = struct.unpack_from("<Q", ring.states, place * sizes[0] + state_at)
-        if state & _ID_MASK == identity and state >> _STATE_SHIFT in (_COMMITTED, _FINALIZED):
-            (begin,) = struct.unpack_from("<Q", ring.states, place * sizes[0] + begin_at)
-            raw = ring.infos[place * sizes[1] : (place + 1) * sizes[1]]
-            yield record_of(raw, info, _text(ring.text, begin, identity))
-        identity = (identity + 1) & _ID_MASK
-        if identity == end:
+
+    def __init__(self, prog: Program, info: VmcoreInfo) -> None:
+        self._prog = prog
+        self._info = info
+        self.lost = 0
+
+    def records(self) -> Iterator[PrintkRecord]:
+        """
+        Iterate over the records, oldest first.
+
+        :raises FaultError: if nothing of the buffer can be read
+        :raises LookupError: if VMCOREINFO does not tell where it is
+        """
+        if self._info.symbol("prb") is None:
+            yield from old_records(self._prog, self._info)
             return
+        for identity in self._identities():
+            try:
+                record = self._record(identity)
+            except FaultError:
+                self.lost += 1
+                continue
+            if record:
+                yield record
 
+    @cached_property
+    def _descs(self) -> int:
+        """Address of ``printk_ringbuffer.desc_ring`` (``struct prb_desc_ring``)."""
+        base: int = self._prog.read_u64(_need(self._info.symbol("prb")))
+        return base + self._offset("printk_ringbuffer.desc_ring")
 
-def _read_ring(prog: Program, info: VmcoreInfo) -> _Ring:
-    offset = info.offset
-    base = prog.read_u64(_need(info.symbol("prb")))
-    desc = base + _need(offset("printk_ringbuffer.desc_ring"))
-    data = base + _need(offset("printk_ringbuffer.text_data_ring"))
-    bits = prog.read_u32(desc + _need(offset("prb_desc_ring.count_bits")))
-    text_bits = prog.read_u32(data + _need(offset("prb_data_ring.size_bits")))
-    if not 0 < bits <= MAX_BITS or not 0 < text_bits <= MAX_BITS:
-        raise FaultError(
-            f"the log buffer says it has 2**{bits} records, 2**{text_bits} bytes", base
+    @cached_property
+    def _texts(self) -> tuple[int, int]:
+        """Address and size of the ring of texts, from ``struct prb_data_ring``."""
+        base: int = self._prog.read_u64(_need(self._info.symbol("prb")))
+        ring = base + self._offset("printk_ringbuffer.text_data_ring")
+        bits = self._prog.read_u32(ring + self._offset("prb_data_ring.size_bits"))
+        data = self._prog.read_u64(ring + self._offset("prb_data_ring.data"))
+        return data, 1 << _sane(bits, ring)
+
+    @cached_property
+    def _count(self) -> int:
+        place = self._descs + self._offset("prb_desc_ring.count_bits")
+        return 1 << _sane(self._prog.read_u32(place), place)
+
+    def _offset(self, member: str) -> int:
+        return _need(self._info.offset(member))
+
+    def _identities(self) -> Iterator[int]:
+        """Iterate over the numbers of the descriptors, from the oldest to the newest."""
+        read = self._prog.read_u64
+        head = read(self._descs + self._offset("prb_desc_ring.head_id"))
+        tail = read(self._descs + self._offset("prb_desc_ring.tail_id"))
+        length = min(((head - tail) & _ID_MASK) + 1, self._count)
+        return ((tail + i) & _ID_MASK for i in range(length))
+
+    @cached_property
+    def _arrays(self) -> tuple[int, int, int, int]:
+        """Address and element size of the descriptors, and of the records' ``struct printk_info``."""
+        return (
+            self._prog.read_u64(self._descs + self._offset("prb_desc_ring.descs")),
+            _need(self._info.size("prb_desc")),
+            self._prog.read_u64(self._descs + self._offset("prb_desc_ring.infos")),
+            _need(self._info.size("printk_info")),
         )
-    count = 1 << bits
-    descs = prog.read_u64(desc + _need(offset("prb_desc_ring.descs")))
-    infos = prog.read_u64(desc + _need(offset("prb_desc_ring.infos")))
-    text = prog.read_u64(data + _need(offset("prb_data_ring.data")))
-    return _Ring(
-        prog.read(descs, count * _need(info.size("prb_desc"))),
-        prog.read(infos, count * _need(info.size("printk_info"))),
-        prog.read(text, 1 << text_bits),
-        prog.read_u64(desc + _need(offset("prb_desc_ring.head_id"))),
-        prog.read_u64(desc + _need(offset("prb_desc_ring.tail_id"))),
-        count,
-    )
 
+    def _record(self, identity: int) -> PrintkRecord | None:
+        """
+        Return the record with a number, ``None`` when it is not written or already reused.
 
-def _text(ring: bytes, begin: int, identity: int) -> bytes:
-    """
-    Return the text of a record, longer than it is: the record knows its length.
+        :raises FaultError: if a part of it cannot be read
+        """
+        descs, desc_size, infos, info_size = self._arrays
+        place = identity % self._count
+        desc = descs + place * desc_size
+        state = self._prog.read_u64(desc + self._offset("prb_desc.state_var"))
+        if state & _ID_MASK != identity or state >> _STATE_SHIFT not in (_COMMITTED, _FINALIZED):
+            return None
+        begin = desc + self._offset("prb_desc.text_blk_lpos")
+        begin = self._prog.read_u64(begin + self._offset("prb_data_blk_lpos.begin"))
+        record, length = record_of(
+            self._prog.read(infos + place * info_size, info_size), self._info
+        )
+        text = self._text(begin, identity, length)
+        return record._replace(text=text.decode(errors="backslashreplace"))
 
-    A block that would reach over the end of the ring is at its start instead; the record's number, in
-    front of the text, tells which.
-    """
-    if begin & 1:
+    def _text(self, begin: int, identity: int, length: int) -> bytes:
+        """
+        Return the text of a record.
+
+        A block that would reach over the end of the ring is at its start instead; the record's number, in
+        front of the text, tells which.
+        """
+        data, size = self._texts
+        if begin & 1:
+            return b""
+        for place in (begin % size, 0):
+            if place + 8 <= size and self._prog.read_u64(data + place) == identity:
+                raw: bytes = self._prog.read(data + place + 8, min(length, size - place - 8))
+                return raw
         return b""
-    for place in (begin % len(ring), 0):
-        if place + 8 <= len(ring) and struct.unpack_from("<Q", ring, place)[0] == identity:
-            return ring[place + 8 : place + 8 + 0x10000]
-    return b""
+
+
+def _sane(bits: int, place: int) -> int:
+    if not 0 < bits <= MAX_BITS:
+        raise FaultError(f"the log buffer says it has 2**{bits} elements", place)
+    return bits
 
 
 def _need(value: int | None) -> int:

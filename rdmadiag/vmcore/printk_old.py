@@ -48,20 +48,16 @@ def _pieces(prog: Program, info: VmcoreInfo) -> Iterator[tuple[PrintkRecord, int
     size = info.size(name)
     if first is None or following is None or not size:
         raise LookupError("VMCOREINFO does not describe the log buffer")
-    place, end, seq = prog.read_u32(first), prog.read_u32(following), 0
-    for _ in range(len(buffer) // size):
-        length = _field(buffer, place, info, f"{name}.len", "H")
-        if not length:
-            if not place or place == end:
+    place, end, seen = prog.read_u32(first), prog.read_u32(following), set[int]()
+    while place not in seen and (place != end or not seen):
+        if not _field(buffer, place, info, f"{name}.len", "H"):
+            if place == 0:
                 return
             place = 0
             continue
-        if place == end and seq:
-            return
-        yield _piece(buffer, place, info, name, seq)
-        seq, place = seq + 1, place + length
-        if place == end:
-            return
+        yield _piece(buffer, place, info, name, len(seen))
+        seen.add(place)
+        place += _field(buffer, place, info, f"{name}.len", "H")
 
 
 def _piece(

@@ -27,9 +27,9 @@ class PrintkRecord(NamedTuple):
     text: str
 
 
-def record_of(raw: bytes, info: VmcoreInfo, text: bytes) -> PrintkRecord:
+def record_of(raw: bytes, info: VmcoreInfo) -> tuple[PrintkRecord, int]:
     """
-    Decode a ``struct printk_info``.
+    Decode a ``struct printk_info``; return the record, still without its text, and the text's length.
 
     VMCOREINFO tells no offset of ``facility`` (``u8``) and ``flags:5, level:3``: they follow ``text_len``.
 
@@ -39,20 +39,15 @@ def record_of(raw: bytes, info: VmcoreInfo, text: bytes) -> PrintkRecord:
     len_at, caller_at = info.offset("printk_info.text_len"), info.offset("printk_info.caller_id")
     if seq_at is None or ts_at is None or len_at is None:
         raise LookupError("VMCOREINFO does not describe struct printk_info")
-    (seq,) = struct.unpack_from("<Q", raw, seq_at)
-    (nsec,) = struct.unpack_from("<Q", raw, ts_at)
-    length, facility, flags = struct.unpack_from("<HBB", raw, len_at)
-    caller = (
-        caller_name(struct.unpack_from("<I", raw, caller_at)[0]) if caller_at is not None else ""
-    )
-    return PrintkRecord(
-        seq,
-        nsec / 1e9,
-        flags >> 5,
-        facility,
-        caller,
-        text[:length].decode(errors="backslashreplace"),
-    )
+    try:
+        (seq,) = struct.unpack_from("<Q", raw, seq_at)
+        (nsec,) = struct.unpack_from("<Q", raw, ts_at)
+        length, facility, flags = struct.unpack_from("<HBB", raw, len_at)
+        caller = struct.unpack_from("<I", raw, caller_at)[0] if caller_at is not None else None
+    except struct.error as error:
+        raise LookupError("VMCOREINFO does not describe struct printk_info") from error
+    name = "" if caller is None else caller_name(caller)
+    return PrintkRecord(seq, nsec / 1e9, flags >> 5, facility, name, ""), length
 
 
 def caller_name(number: int) -> str:

@@ -23,7 +23,6 @@ from drgn.helpers.linux.rbtree import rb_first, rb_next
 from drgn.helpers.linux.xarray import xa_for_each
 
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.faults import fault_text
 
 __all__ = (
     "MAX_NODES",
@@ -87,7 +86,7 @@ def _address(head: Object) -> int:
         pointer = head.type_.unaliased_kind() == TypeKind.POINTER
         place: int = head.value_() if pointer else head.address_ or 0
     except FaultError as error:
-        raise WalkError(f"the head cannot be read: {fault_text(error)}") from error
+        raise WalkError("the head is not in the dump") from error
     return place
 
 
@@ -96,7 +95,7 @@ def _next(prog: Program, place: int) -> int:
     try:
         following: int = prog.read_word(place)
     except FaultError as error:
-        raise WalkError(f"a node cannot be read: {fault_text(error)}") from error
+        raise WalkError("a node is not in the dump", f"{place:#x}") from error
     return following
 
 
@@ -139,7 +138,7 @@ def rbtree_entries(
             yield container_of(node, type_, member)
             node = rb_next(node)
     except FaultError as error:
-        raise WalkError(f"a node cannot be read: {fault_text(error)}") from error
+        raise WalkError("a node is not in the dump") from error
 
 
 def xarray_entries(
@@ -160,4 +159,4 @@ def xarray_entries(
             count += 1
             yield index, cast(type_, entry)
     except FaultError as error:
-        raise WalkError(f"an entry cannot be read: {fault_text(error)}") from error
+        raise WalkError("an entry is not in the dump") from error

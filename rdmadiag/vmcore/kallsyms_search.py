@@ -1,0 +1,125 @@
+"""
+Searching kallsyms
+------------------
+
+Before v6.0 VMCOREINFO does not tell where the symbol table is, so it is sought in the kernel's image by what
+is in it. In these kernels its parts lie in this order, each aligned to eight bytes: ``kallsyms_offsets`` and
+``kallsyms_relative_base`` (or ``kallsyms_addresses``), ``kallsyms_num_syms``, ``kallsyms_names``,
+``kallsyms_markers``, ``kallsyms_token_table``, ``kallsyms_token_index``.
+"""
+
+import struct
+from array import array
+from collections.abc import Callable, Iterator
+
+from drgn import FaultError
+
+from rdmadiag.vmcore.kallsyms import KallsymsTables, split_names
+
+__all__ = ("find_tables",)
+
+Reader = Callable[[int, int], bytes]
+
+_CHUNK, _PAGE = 1 << 20, 1 << 12
+_DIGITS = b"\0" + b"".join(b"%d\0" % digit for digit in range(10))
+"""Every digit is a token of its own, at the index of its code."""
+_MAX_TOKENS = 4096
+_MAX_MARKERS = 1 << 17
+_SLACK = 1 << 15
+"""Most that the last, unmarked block of names can take."""
+
+
+def find_tables(read: Reader, start: int, size: int) -> KallsymsTables | None:
+    """
+    Seek the tables in a range of memory.
+
+    :param start: Where the kernel's text begins (``_stext``).
+    :return: Their addresses, or ``None``.
+    """
+    search = _Search(read, start)
+    for place, image in _chunks(read, start, size):
+        at = image.find(_DIGITS)
+        while at >= 0:
+            found = search.around(place + at + 1)
+            if found:
+                return found
+            at = image.find(_DIGITS, at + 1)
+    return None
+
+
+def _chunks(read: Reader, start: int, size: int, step: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
+    """Iterate over the pieces that can be read, each with the beginning of the next."""
+    for place in range(start, start + size, step):
+        try:
+            yield place, read(place, step + len(_DIGITS))
+        except FaultError:
+            if step > _PAGE:
+                yield from _chunks(read, place, step, _PAGE)
+
+
+class _Search:
+    def __init__(self, read: Reader, start: int) -> None:
+        self._read = read
+        self._start = start
+
+    def around(self, digits: int) -> KallsymsTables | None:
+        """Return the tables if the digits at an address are those of ``kallsyms_token_table``."""
+        try:
+            tokens = self._token_table(digits)
+            return self._before(*tokens) if tokens else None
+        except (FaultError, struct.error):
+            return None
+
+    def _token_table(self, digits: int) -> tuple[int, int] | None:
+        """Return the addresses of ``kallsyms_token_table`` and ``kallsyms_token_index``."""
+        first = _aligned(digits)
+        after = self._read(first, _MAX_TOKENS)
+        for at in range(0, len(after) - 512, 8):
+            index = array("H", after[at : at + 512])
+            if index[0] == 0 and all(index[i + 1] - index[i] == 2 for i in range(48, 57)):
+                table = digits - index[48]
+                if table % 8 == 0 and table + index[255] < first + at:
+                    return table, first + at
+        return None
+
+    def _before(self, table: int, index: int) -> KallsymsTables | None:
+        """Find markers, names and the rest, backwards from ``kallsyms_token_table``."""
+        for code, width in (("I", 4), ("Q", 8)):
+            place, markers = self._markers(table, code, width)
+            num = self._num_syms(place - markers[-1], markers) if len(markers) > 1 else None
+            if num:
+                return self._addresses(num, table, index)
+        return None
+
+    def _markers(self, table: int, code: str, width: int) -> tuple[int, "array[int]"]:
+        """Return address and values of ``kallsyms_markers``: ascending numbers from 0 that end at *table*."""
+        size = min(_MAX_MARKERS, table - self._start) // 8 * 8
+        words = array(code, self._read(table - size, size))
+        end = len(words) if words[-1] else len(words) - 1
+        start = end - 1
+        while start > 0 and words[start] > words[start - 1]:
+            start -= 1
+        found = words[start:end] if not words[start] else words[:0]
+        return table - size + start * width, found
+
+    def _num_syms(self, latest: int, markers: "array[int]") -> int | None:
+        """Return the address of ``kallsyms_num_syms``: the names follow it, and begin at *latest* at most."""
+        for names in range(latest // 8 * 8, max(latest - _SLACK, self._start + 8), -8):
+            (count,) = struct.unpack("<Q", self._read(names - 8, 8))
+            if -(-count // 256) == len(markers):
+                block = split_names(self._read(names, markers[1]))
+                if sum(1 for _ in block) == 256:
+                    return names - 8
+        return None
+
+    def _addresses(self, num: int, table: int, index: int) -> KallsymsTables:
+        """Tell offsets from whole addresses: before ``kallsyms_num_syms`` is their base or the last of them."""
+        count = int.from_bytes(self._read(num, 4), "little")
+        base = int.from_bytes(self._read(num - 8, 8), "little")
+        if base > self._start:
+            return KallsymsTables(num, num + 8, table, index, addresses=num - 8 * count)
+        return KallsymsTables(num, num + 8, table, index, num - 8 - _aligned(4 * count), num - 8)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 8) * 8

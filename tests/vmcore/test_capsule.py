@@ -1,0 +1,135 @@
+import drgn
+import pytest
+from drgn.helpers.linux.pid import for_each_task
+
+from rdmadiag.errors import UserError
+from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.capsule import extract
+from rdmadiag.vmcore.dump import open_dump
+
+from .formats import elf, flattened
+from .samples import path_of
+
+NAME = "rds-stuck-recv"
+
+
+class Reading:
+    """A diagnosis that keeps what it read."""
+
+    def __init__(self):
+        self.read = []
+
+    def __call__(self, dump):
+        stacks = {}
+        for task in for_each_task(dump.prog):
+            stack = dump.stack(task)
+            stacks[task.value_()] = [stack.problem, *map(str, stack)]
+        self.read.append((stacks, dump.dmesg(), dump.utsname, list(dump.problems)))
+
+
+def source(tmp_path, data=None):
+    path = tmp_path / "vmcore"
+    path.write_bytes(path_of(NAME).read_bytes() if data is None else data)
+    return path
+
+
+def test_a_capsule_reads_as_the_dump_does(tmp_path):
+    reading, out = Reading(), tmp_path / "capsule"
+    done = extract(path_of(NAME), out, reading)
+    first, second = reading.read
+    assert first == second
+    reading(open_dump(out))
+    assert reading.read[2] == first
+    assert done.bytes == out.stat().st_size < path_of(NAME).stat().st_size
+    assert [path.name for path in tmp_path.iterdir()] == ["capsule"]
+
+
+def test_only_what_was_read_is_in_it(tmp_path):
+    out = tmp_path / "capsule"
+    extract(path_of(NAME), out, lambda dump: None)
+    with pytest.raises(drgn.FaultError):
+        open_dump(out).dmesg()
+
+
+def test_running_tasks_keep_their_registers(tmp_path):
+    reading, out = Reading(), tmp_path / "capsule"
+
+    def idle(dump):
+        stack = dump.stack(dump.prog["init_task"].address_of_())
+        reading.read.append([stack.problem, *map(str, stack)])
+
+    extract(path_of(NAME), out, idle)
+    assert reading.read[0] == reading.read[1]
+    assert reading.read[0][1].startswith("native_safe_halt+")
+
+
+def test_plain_drgn_opens_it(tmp_path):
+    out = tmp_path / "capsule"
+    extract(path_of(NAME), out, Reading())
+    prog = drgn.Program()
+    prog.set_core_dump(out)
+    assert prog["UTS_RELEASE"].string_() == b"6.1.0-56-amd64"
+
+
+@pytest.mark.parametrize("convert", [flattened, lambda data: elf(path_of(NAME))])
+def test_from_other_formats(tmp_path, convert):
+    reading, out = Reading(), tmp_path / "capsule"
+    extract(source(tmp_path, convert(path_of(NAME).read_bytes())), out, reading)
+    reading(open_dump(path_of(NAME)))
+    assert reading.read[0] == reading.read[1] == reading.read[2]
+    assert open_dump(out).core.kind == "kdump"
+
+
+def test_what_was_wrong_with_the_dump_is_in_the_capsule(tmp_path):
+    data = bytearray(path_of(NAME).read_bytes())
+    data[424] |= 8
+    reading, out = Reading(), tmp_path / "capsule"
+    extract(source(tmp_path, data), out, reading)
+    incomplete = Problem("the dump is marked as incomplete: its writer ran out of space")
+    assert incomplete in open_dump(out).problems
+
+
+def test_from_a_cut_dump(tmp_path):
+    data = path_of(NAME).read_bytes()
+    reading, out = Reading(), tmp_path / "capsule"
+    extract(source(tmp_path, data[: int(0.99 * len(data))]), out, reading)
+    assert reading.read[0] == reading.read[1]
+    assert "cut short" in open_dump(out).problems[0].what
+
+
+def test_the_dump_itself_is_never_written(tmp_path):
+    path = source(tmp_path)
+    link = tmp_path / "link"
+    link.hardlink_to(path)
+    before = path.read_bytes()
+    for out in (path, link):
+        with pytest.raises(UserError, match="is the dump itself"):
+            extract(path, out, Reading())
+    assert path.read_bytes() == before
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    out = tmp_path / "capsule"
+    out.write_text("old")
+
+    calls = []
+
+    def unsteady(dump):
+        calls.append(dump)
+        if len(calls) == 2:
+            raise LookupError("a page is missing")
+
+    with pytest.raises(UserError, match="does not read as the dump does: a page is missing"):
+        extract(path_of(NAME), out, unsteady)
+    assert [path.name for path in tmp_path.iterdir()] == ["capsule"]
+    assert out.read_text() == "old"
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(UserError, match="No such file or directory"):
+        extract(path_of(NAME), tmp_path / "no" / "capsule", lambda dump: None)
+
+
+def test_the_running_system_is_not_extracted(tmp_path):
+    with pytest.raises(UserError, match="not of the running system"):
+        extract("/proc/kcore", tmp_path / "capsule", lambda dump: None)

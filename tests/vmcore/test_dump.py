@@ -1,0 +1,198 @@
+"""Opened dumps: symbols, stacks, modules, log, variables; against drgn with full DWARF."""
+
+import json
+
+import pytest
+from drgn.helpers.linux.cpumask import for_each_online_cpu
+from drgn.helpers.linux.idr import idr_for_each
+from drgn.helpers.linux.list import list_for_each_entry
+from drgn.helpers.linux.module import for_each_module
+from drgn.helpers.linux.panic import tainted
+from drgn.helpers.linux.percpu import per_cpu
+from drgn.helpers.linux.pid import find_pid, find_task, for_each_task
+from drgn.helpers.linux.sched import cpu_curr, task_state_to_char
+
+from rdmadiag.facts.model import Problem
+
+from .samples import ALL, RDS, SAMPLES, dwarf, fresh, overlay, shared, word
+
+WITH_STACKS = ("rds-stuck-recv", "iwcm-connect-wait", "rds-stuck-recv-612")
+NO_TYPES = "these modules carry no types (no BTF, and no debug info was found)"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_opens_whole(name):
+    dump = shared(name)
+    assert dump.types == "btf"
+    assert dump.machine == "x86_64"
+    assert dump.release == json.loads((SAMPLES / name / "truth.json").read_text())["kernel_release"]
+    assert dump.modules.complete
+    assert [problem for problem in dump.problems if problem.what != NO_TYPES] == []
+
+
+@pytest.mark.parametrize("name", WITH_STACKS)
+def test_every_stack_is_that_of_drgn_with_dwarf(name):
+    dump, truth = shared(name), dwarf(name)["stacks"][name]
+    found = {}
+    for task in for_each_task(dump.prog, idle=True):
+        stack = dump.stack(task)
+        assert stack.problem == ""
+        found[f"{task.value_():x}"] = " ".join(f"{frame.pc:x}" for frame in stack)
+    assert found == truth
+
+
+@pytest.mark.parametrize("name", WITH_STACKS)
+def test_symbols(name):
+    dump, truth = shared(name), dwarf(name)["symbols"][name]
+    for symbol, address in truth.items():
+        found = dump.symbol(symbol)
+        assert found is not None
+        assert found.address == address
+        assert dump.prog.symbol(symbol).address == address
+        assert dump.symbolize(address + 1)[:2] == (found.name, 1)
+
+
+def test_frames_are_rendered_as_the_kernel_does():
+    dump = shared("rds-stuck-recv")
+    assert [str(frame) for frame in dump.stack(find_task(dump.prog, 9))] == [
+        "__schedule+0x34d/0xa00",
+        "schedule+0x5a/0xd0",
+        "schedule_timeout+0x94/0x150",
+        "rds_ib_conn_path_shutdown+0x3bd/0x4f0 [rds_rdma]",
+        "rds_conn_shutdown+0xc5/0x340 [rds]",
+        "process_one_work+0x1c7/0x380",
+        "worker_thread+0x4d/0x380",
+        "kthread+0xda/0x100",
+        "ret_from_fork+0x22/0x30",
+    ]
+
+
+def test_symbol_of_one_module_only():
+    dump = shared("rds-stuck-recv")
+    assert dump.symbol("rds_conn_shutdown", "rds").module == "rds"
+    assert dump.symbol("rds_conn_shutdown", "rds_rdma") is None
+    assert dump.symbol("rds_conn_shutdown", "") is None
+    assert dump.symbol("schedule", "").module == ""
+    assert dump.symbol("no_such_function") is None
+
+
+def test_addresses_without_a_symbol():
+    dump = shared("rds-stuck-recv")
+    for address in (0, 0x31C40, 0xFFFF8DC201228000, 0xFFFFFFFFFFFFFFFF):
+        assert dump.symbolize(address) is None
+
+
+def test_a_running_task_is_followed_from_its_saved_registers():
+    dump = shared("nvme-rdma-reconnecting")
+    stacks = [dump.stack(cpu_curr(dump.prog, cpu)) for cpu in for_each_online_cpu(dump.prog)]
+    assert [stack[0].name for stack in stacks] == [*["native_safe_halt"] * 3, "read_hpet"]
+    names = [frame.name for frame in stacks[3]]
+    assert names[3:6] == [
+        "sysvec_apic_timer_interrupt",
+        "asm_sysvec_apic_timer_interrupt",
+        "native_safe_halt",
+    ]
+    assert names[-2:] == ["start_secondary", "secondary_startup_64_no_verify"]
+
+
+def test_a_running_task_without_saved_registers_says_so():
+    dump = fresh("nvme-rdma-reconnecting")
+    dump.core.notes = b""
+    stack = dump.stack(cpu_curr(dump.prog, 0))
+    assert (list(stack), stack.problem) == ([], "the dump has the registers of 0 of 4 CPUs")
+
+
+def test_modules():
+    dump = shared("rds-stuck-recv")
+    module = dump.modules.named("rds-rdma")
+    assert module is not None
+    assert (module.name, module.has_btf, module.has_types) == ("rds_rdma", True, True)
+    assert dump.symbol("rds_ib_conn_path_shutdown").address in module
+    assert dump.modules.containing(module.address) is module
+    assert dump.modules.named("nvme_rdma") is None
+    assert not dump.modules.named("cqfault").has_types
+    assert Problem(NO_TYPES, "cqfault") in dump.problems
+
+
+def test_log_buffer():
+    records = shared("rds-stuck-recv").dmesg()
+    assert [record.seq for record in records] == list(range(396))
+    assert records[0].text.startswith("Linux version 6.1.0-56-amd64")
+    assert records[394].text == (
+        "mlx4_core 0000:46:00.0: CQ access violation on CQN 000419 syndrome=0x2 vendor_error_syndrome=0x0"
+    )
+    assert (records[394].uptime, records[394].level, records[394].caller) == (
+        11.927516846,
+        4,
+        "T129",
+    )
+
+
+@pytest.mark.parametrize("name", RDS)
+def test_helpers_of_drgn_work(name):
+    prog = shared(name).prog
+    assert find_task(prog, 1).comm.string_() == b"init"
+    assert find_pid(prog, 1).level.value_() == 0
+    assert {module.name.string_() for module in for_each_module(prog)} >= {
+        b"rds",
+        b"rds_rdma",
+        b"ib_core",
+    }
+    assert list(for_each_online_cpu(prog)) == [0]
+    assert per_cpu(prog["runqueues"], 0).curr.comm.string_() == cpu_curr(prog, 0).comm.string_()
+    assert list(dict(idr_for_each(prog["worker_pool_idr"].address_of_())))[:4] == [0, 1, 2, 3]
+    head = prog["workqueues"].address_of_()
+    queues = list_for_each_entry("struct workqueue_struct", head, "list")
+    assert b"krdsd" in [queue.name.string_() for queue in queues]
+    assert task_state_to_char(find_task(prog, 1)) == "S"
+    assert "O" in tainted(prog)
+
+
+def test_a_variable_may_be_named_by_its_file_or_module():
+    dump = shared("iwcm-connect-wait")
+    by_file = dump.prog.variable("dev_list", "drivers/infiniband/core/cma.c")
+    assert by_file.address_ == dump.prog.variable("dev_list", "rdma_cm").address_
+    assert by_file.address_ == dump.symbol("dev_list", "rdma_cm").address
+    with pytest.raises(LookupError):
+        dump.prog.variable("dev_list", "net/core/dev.c")
+
+
+def test_the_length_of_an_array_comes_from_its_symbol():
+    prog = shared("rds-stuck-recv").prog
+    assert prog["rds_conn_hash"].type_.length == 4096
+    assert prog["task_state_array"].type_.length == 9
+
+
+def test_a_stack_that_runs_in_a_circle_ends():
+    dump = fresh("rds-stuck-recv")
+    task = find_task(dump.prog, 9)
+    frames = dump.stack(task)
+    at = frames[2].sp - 8
+    assert dump.prog.read_u64(at) == frames[2].pc
+    overlay(dump, at, word(0xFFFFFFFFFFFFFFFF))
+    broken = dump.stack(task)
+    assert [frame.pc for frame in broken[:2]] == [frame.pc for frame in frames[:2]]
+    assert broken[2].name == ""
+    assert broken.problem == "no unwind data for 0xffffffffffffffff"
+
+
+def test_a_task_without_a_stack_page_says_so():
+    dump = fresh("rds-stuck-recv")
+    task = find_task(dump.prog, 9)
+    sp = task.thread.sp
+    overlay(dump, sp.address_, word(0xFFFF8DC300000000))
+    stack = dump.stack(task)
+    assert list(stack) == []
+    assert stack.problem == "its memory is not in the dump"
+
+
+def test_a_module_list_that_runs_in_a_circle():
+    dump = fresh("rds-stuck-recv")
+    second = dump.modules.named("rds").object
+    overlay(dump, second.list.next.address_, word(second.list.address_of_().value_()))
+    from rdmadiag.vmcore.modules import ModuleList
+
+    modules = ModuleList(dump.prog["modules"])
+    assert not modules.complete
+    assert [module.name for module in modules] == ["cqfault", "rds_rdma", "rds"]
+    assert "circle" in modules.problems[0].what
