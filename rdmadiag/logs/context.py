@@ -1,31 +1,30 @@
 """Lines between a report's header and its frames: whose stack it is, on which kernel, and which stack follows."""
 
-import re
 from typing import Any
+
+from rdmadiag.logs.lazy import Lazy
 
 _RELEASE = r"(?P<release>\d+\.\d+\S*)(?:\s.*)?"
 _TAINT = r"(?P<tainted>Not tainted|Tainted: .*?)"
-_CPU = re.compile(
+_CPU = Lazy(
     rf"\s*CPU: (?P<cpu>\d+)(?: UID: \d+)? PID: (?P<pid>\d+) Comm: (?P<task>.+?) (?:Kdump: loaded )?(?:{_TAINT} )?{_RELEASE}"
 )
-_OLD_CPU = re.compile(rf"\s*Pid: (?P<pid>\d+), comm: (?P<task>.+?) {_TAINT}\s+(?:\(?{_RELEASE}\)?)")
-_TAINTED = re.compile(rf"\s*{_TAINT}\s+{_RELEASE}")
-_WORKQUEUE = re.compile(
+_OLD_CPU = Lazy(rf"\s*Pid: (?P<pid>\d+), comm: (?P<task>.+?) {_TAINT}\s+(?:\(?{_RELEASE}\)?)")
+_TAINTED = Lazy(rf"\s*{_TAINT}\s+{_RELEASE}")
+_WORKQUEUE = Lazy(
     r"\s*Workqueue:\s+(?:0x0 \((?P<bare>[^)]+)\)|(?P<workqueue>\S+)(?:\s+(?P<work>[A-Za-z_][\w.]*))?(?:\s+\[(?P<module>\w+)\])?)"
 )
-_COMM = re.compile(r'\s*comm "(?P<task>[^"]*)", pid (?P<pid>\d+)')
-_READ_BY = re.compile(
+_COMM = Lazy(r'\s*comm "(?P<task>[^"]*)", pid (?P<pid>\d+)')
+_READ_BY = Lazy(
     r"\s*(?P<access>Read|Write) of size (?P<size>\d+) at addr \w+ by task (?P<task>.+)/(?P<pid>\d+)"
 )
-_RCU_CPU = re.compile(r"\s*(?:rcu:)?\s*(?P<cpu>\d+)-\S+: \(")
-_HISTORY = re.compile(
+_RCU_CPU = Lazy(r"\s*(?:rcu:)?\s*(?P<cpu>\d+)-\S+: \(")
+_HISTORY = Lazy(
     r"\s*(?:(?P<what>[Aa]llocated|[Ff]reed) by task (?P<pid>\d+).*|(?P<work>(?:Second to l|L)ast potentially related work creation):?"
     r"|(?P<chain>-> #\d+) .*|the existing dependency chain .*|the \S+ lock that .*|the dependencies between .*)"
 )
-_MAIN = re.compile(
-    r"\s*(?:stack )?(?:[Bb]acktrace|Call [Tt]race|Stack)(?: \(.*\))?:?(?:\s*\(.*\))?"
-)
-_NOISE = re.compile(
+_MAIN = Lazy(r"\s*(?:stack )?(?:[Bb]acktrace|Call [Tt]race|Stack)(?: \(.*\))?:?(?:\s*\(.*\))?")
+_NOISE = Lazy(
     r"\s*(?:Modules linked in|Hardware name|Code|Stack|R[A-D0-9S]\w{0,2}|RSP|EFLAGS|FS|CS|DS|CR[0-9]|DR[0-9]|PKRU|ORIG_RAX|PGD|#PF|BTF"
     r"|Oops|SMP|Mem abort info|Data abort info|\[[0-9a-f]{16}\] pgd|pstate|lr|sp|x\d+|GPR\d+|NIP|LR|MSR|CFAR|Krnl PSW|Krnl GPRS"
     r"|Call Trace|Last Breaking-Event-Address|The buggy address|Memory state around|hex dump|irq event stamp|hardirqs|softirqs"
@@ -33,12 +32,12 @@ _NOISE = re.compile(
     r"|\s*<?/?(?:IRQ|TASK|NMI|SOFTIRQ|EOI|ENTRY_TRAMPOLINE)>\s*|\s*={10,}|\s*(?:other info|1 lock|no locks).*"
     r'|\s*"echo 0 > .*|\s*disables this message.*'
 )
-_ELISION = re.compile(
+_ELISION = Lazy(
     r"\s*(?:\.{3,}|\[\.{2,3}\]|\u2026|--+|<+(?:snip|\.\.\.)>+|\[(?:snip|cut)\]|\(\.\.\.\))\s*"
 )
-_WQ = re.compile(r"\s*workqueue (?P<name>\S+): flags=")
-_WORKS = re.compile(r"\s*(?P<what>in-flight|pending|delayed|inactive): (?P<works>.*)")
-_IN_FLIGHT = re.compile(r"(?P<pid>\d+)(?:\(RESCUER\))?:(?P<function>[\w.]+)")
+_WQ = Lazy(r"\s*workqueue (?P<name>\S+): flags=")
+_WORKS = Lazy(r"\s*(?P<what>in-flight|pending|delayed|inactive): (?P<works>.*)")
+_IN_FLIGHT = Lazy(r"(?P<pid>\d+)(?:\(RESCUER\))?:(?P<function>[\w.]+)")
 
 TASK_END = "</TASK>"
 TRACE_END = "---[ end trace"

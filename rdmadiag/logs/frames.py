@@ -1,39 +1,43 @@
 """Stack frames as kernels, crash, drgn and gdb print them."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.subsystems import subsystem_of
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
 
 _NAME = r"[A-Za-z_$][\w.$]*"
 _MARKS = r"(?:<+/?(?:IRQ|SOFTIRQ|EOI|NMI|TASK|EOE|#?[DM][BF]\d?|ENTRY_TRAMPOLINE)>+\s*)*"
-_KERNEL = re.compile(
+_KERNEL = Lazy(
     rf"\s*{_MARKS}\(?(?P<addresses>(?:\[[<(]?(?:0x)?[0-9a-f]{{1,16}}[>)]?\]\s*){{0,2}})(?P<guess>\?\s*)?"
     rf"(?::(?P<old_module>\w+):)?(?P<function>{_NAME})\+0x(?P<offset>[0-9a-f]+)/0x(?P<length>[0-9a-f]+)\)?"
     r"(?:\s+\[(?P<module>[\w-]+)(?:\([A-Z]+\))?(?:\s+[0-9a-f]{8,})?\])?"
     r"(?P<place>\s+[\w./-]+\.[chSrs]+:\d+)?(?P<inline>\s+\[inline\])?(?:\s+\([\w ]+\))*\)?\s*"
 )
-_CRASH = re.compile(
+_CRASH = Lazy(
     rf"\s*#(?P<index>\d+)\s+\[(?:[0-9a-f]{{8,16}})\]\s+(?P<function>{_NAME})"
     r"(?P<offset>\+(?:0x[0-9a-f]+|\d+))?\s+at\s+[0-9a-f]{6,16}(?:\s+\[(?P<module>[\w-]+)\])?\s*(?:\(.*\))?\s*"
 )
-_DEBUGGER = re.compile(
+_DEBUGGER = Lazy(
     rf"\s*#(?P<index>\d+)\s+(?:0x[0-9a-f]+ in )?(?P<function>{_NAME})(?P<offset>\+0x[0-9a-f]+/0x[0-9a-f]+)?"
     r"(?P<tail>\s+\([\w./+-]+:\d+(?::\d+)?\)|\s*\([^)]*\)\s+(?:at|from)\s+\S+)?(?:\s+\[(?P<module>[\w-]+)\])?\s*"
 )
-_DECODED = re.compile(
+_DECODED = Lazy(
     rf"\s*(?P<guess>\?\s*)?(?P<function>{_NAME})\s+(?:\([\w./-]+\.[chS]:\d+[^()]*(?:\([^()]*\)[^()]*)?\)(?:\s+(?P<module>\w+))?"
     r"|[\w./-]+\.[chS]:\d+\s+\[inline\])\s*"
 )
-_REGISTER = re.compile(
+_REGISTER = Lazy(
     rf"\s*(?:\[?exception )?(?P<register>RIP|pc|PC is at|NIP|IP|epc|Krnl PSW|ra|lr|LR)\s*:?\s*"
     rf"(?:[0-9a-f]{{4}}:|:)?\s*(?:\[<?[0-9a-f]{{8,16}}>?\]\s*)*(?P<function>{_NAME})\+(?P<offset>0x[0-9a-f]+|\d+)(?:/0x(?P<length>[0-9a-f]+))?"
     r"(?:\s+\[(?P<module>[\w-]+)[^\]]*\])?\]?.*"
 )
 _RETURN_ADDRESS = frozenset(("lr", "LR", "ra"))
-_ADDRESS_ONLY = re.compile(r"\s*\(?\[<?[0-9a-f]{1,16}>?\]\s*(?:0x[0-9a-f]+|\(null\))?\)?\s*")
-_SUFFIX = re.compile(
+_ADDRESS_ONLY = Lazy(r"\s*\(?\[<?[0-9a-f]{1,16}>?\]\s*(?:0x[0-9a-f]+|\(null\))?\)?\s*")
+_SUFFIX = Lazy(
     r"(?:\.(?:part|isra|constprop|cold|llvm|lto_priv|localalias|clone|ipa|resume|destroy)(?:\.\d+)*)+(?:\.\w+)?$"
 )
 

@@ -1,8 +1,13 @@
 """The lines that say why the kernel printed a stack, and those around it that say whose it is."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from rdmadiag.logs.lazy import Lazy
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
 
 Groups = dict[str, str | int | None]
 
@@ -21,14 +26,14 @@ class Header:
     """
 
     kind: str
-    pattern: "re.Pattern[str]"
+    pattern: Lazy
     needs: tuple[str, ...]
     extra: tuple[tuple[str, str], ...] = ()
 
 
 def _header(kind: str, needs: str | tuple[str, ...], pattern: str, **extra: str) -> Header:
     literals = (needs,) if isinstance(needs, str) else needs
-    return Header(kind, re.compile(pattern), literals, tuple(extra.items()))
+    return Header(kind, Lazy(pattern), literals, tuple(extra.items()))
 
 
 _LOCKDEP = (

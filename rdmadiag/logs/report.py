@@ -1,17 +1,17 @@
 """A report that the kernel printed (hung task, oops, warning ...), or a pasted stack, as it is put together."""
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdmadiag.facts.model import Fact, Where
 from rdmadiag.logs.frames import Frame, at_bottom, real
+from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.words import word_set
 
 if TYPE_CHECKING:
     from rdmadiag.logs.records import Record
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = Lazy(r"\d+")
 
 MAX_FRAMES = 256
 MAX_HISTORY = 16

@@ -1,11 +1,11 @@
 """The lines of one printer (a CPU, a task, or a whole host without caller ids), parted into reports."""
 
-import re
 from typing import TYPE_CHECKING
 
 from rdmadiag.logs import context
 from rdmadiag.logs.frames import Frame, ends_stack, is_bare_address, parse_frame, parse_register
 from rdmadiag.logs.headers import CUT_HERE, HEADERS, TASK_HEADERS, Groups, find_header
+from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.report import TASK, Report
 from rdmadiag.logs.words import word_set
 
@@ -18,8 +18,8 @@ PATIENCE_AFTER_END = 12
 MAX_GAP = 90.0
 MAX_LINE = 2048
 
-_PROMPT = re.compile(r"\s*(?:crash\w*|drgn|\(gdb\)|>>>)\s*> ?.*|\s*(?:>>>|\(gdb\)) .*")
-_LONE_MODULE = re.compile(r"\s*\[(?P<module>\w+)\]\s*")
+_PROMPT = Lazy(r"\s*(?:crash\w*|drgn|\(gdb\)|>>>)\s*> ?.*|\s*(?:>>>|\(gdb\)) .*")
+_LONE_MODULE = Lazy(r"\s*\[(?P<module>\w+)\]\s*")
 _APART = word_set("""
     kernel.hung_task kernel.soft_lockup kernel.hard_lockup kernel.workqueue_lockup kernel.page_allocation_failure
     kernel.panic

@@ -99,7 +99,24 @@ tomcat: state = {w} for context /{w}
 lldpd[{n}]: unable to send packet on real device for eth{d}: Network is down
 """.strip().splitlines()
 
-WORDS = "alpha backup cache delta engine front gateway hub index jobs kiosk ledger mail node orders proxy".split()
+WORDS = [
+    "alpha",
+    "backup",
+    "cache",
+    "delta",
+    "engine",
+    "front",
+    "gateway",
+    "hub",
+    "index",
+    "jobs",
+    "kiosk",
+    "ledger",
+    "mail",
+    "node",
+    "orders",
+    "proxy",
+]
 
 
 def boring_lines(generator: random.Random, count: int) -> list[str]:

@@ -43,5 +43,7 @@ def names(rule):
 
 def test_every_table_is_used():
     files = [read_yaml(path, EventFile) for path in event_files(data_dir("rules"))]
-    used = {t for f in files for rule in f.events for t in rule.values.values() if isinstance(t, str)}
+    used = {
+        t for f in files for rule in f.events for t in rule.values.values() if isinstance(t, str)
+    }
     assert {name for f in files for name in f.tables} - used == set()

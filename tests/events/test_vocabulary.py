@@ -160,15 +160,16 @@ BORING = boring_lines(random.Random(11), 20_000)
 
 
 def test_ordinary_logs_are_silent(vocabulary):
-    said = [(line, m.rule.event) for line in BORING for m in vocabulary.match(line)]
-    assert said == []
+    lines = boring_lines(random.Random(12), 200_000)
+    assert [(line, m.rule.event) for line in lines for m in vocabulary.match(line)] == []
 
 
 def test_ordinary_logs_hold_few_literals(vocabulary):
     """What the corpus holds of them on purpose are local NVMe disks, a user's fault and a word of Java's logs."""
     planted = (b"nvme nvme", b"general protection fault", b"INFO: task")
     literals = [x for x in vocabulary.literals if x not in planted]
-    assert [line for line in BORING if any(x in line.encode() for x in literals)] == []
+    text = "\n".join(BORING).encode()
+    assert [x for x in literals if x in text] == []
 
 
 def test_ordinary_logs_hold_no_traces():
