@@ -1,6 +1,6 @@
 // Opens reports in Chromium, uses them as a reader would, and prints what it saw as JSON.
 //
-//     node check.mjs CHROMIUM FOLDER PAGE...        screenshots go to FOLDER
+//     node check.mjs CHROMIUM FOLDER PAGE...        screenshots go to FOLDER, none with ''
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -41,13 +41,13 @@ async function looks(browser, path, seen) {
     for (const [width, height] of SIZES) {
       const page = await open(browser, path, { viewport: { width, height }, colorScheme }, seen);
       const name = `${basename(path, ".html")}-${colorScheme}-${width}`;
-      await page.screenshot({ path: `${folder}/${name}.png` });
+      if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
       const closed = await overflow(page);
       await openAll(page);
       await page.waitForTimeout(100);
       const violations = await accessibility(page);
       const short = await page.evaluate(() => document.documentElement.scrollHeight < 16000);
-      await page.screenshot({ path: `${folder}/${name}-all.png`, fullPage: short });
+      if (folder) await page.screenshot({ path: `${folder}/${name}-all.png`, fullPage: short });
       rows.push({ name, overflow: Math.max(closed, await overflow(page)), violations });
       await page.context().close();
     }
