@@ -40,8 +40,11 @@ KINDS: dict[str, dict[str, str]] = {
         "frames": "list of 'function+0xoff/0xlen [module]', innermost first; '? ' before a guess",
         "functions": "list of function names of the frames without guesses and compiler suffixes",
         "modules": "modules on the stack",
-        "waits_on": "{type, address, what} of the object it sleeps on, as far as it could be followed, and the pid "
-        "of who runs the flushed work or holds the mutex; null",
+        "waits_on": "{type, address, what, pid, pids} of the object it sleeps on, as far as it could be followed; pids: "
+        "who runs the work or queue that it flushes, or holds the lock, pid: the first of them; null",
+        "chain": "list of {pid, comm, state, what}: the task, whom it waits for, whom that one waits for ...",
+        "deadlock": "pids of the tasks that wait for each other in a circle, when the chain ends in one",
+        "duplicate_functions": "functions that are more than once on its stack",
         "work_function": "function of the work item a kworker runs",
         "work": "struct work_struct * of it",
         "workqueue": "name of its workqueue",
@@ -97,7 +100,8 @@ KINDS: dict[str, dict[str, str]] = {
         "without debug info",
         "shutdown_pending": "bool: shutdown work queued but not running",
         "shutdown_waiting": "bool: the shutdown waits as a delayed work (newest UEK), not in a worker",
-        "connect_pending": "bool",
+        "connect_pending": "bool: connect work queued, or waiting for its timer",
+        "connect_task": "pid of the worker that runs this connection's connect work, null when none",
         "reconnect_timer": "bool: delayed connect or reconnect work with a timer",
         "behind_task": "pid of the worker that its queued shutdown or connect work waits behind; null",
         "workqueue": "name of the workqueue of its connect and shutdown works",

@@ -365,7 +365,13 @@ def test_what_tasks_wait_on():
         shell["waits_on"]["what"] == f"flush of nvme_rdma_reconnect_ctrl_work, run by pid {runner}"
     )
     (tool,) = [row for row in rows.values() if row["comm"] == "rdma"]
-    assert tool["waits_on"]["what"] == "flush of workqueue nvme-delete-wq"
+    deleters = [row["delete_task"] for row in controllers.values() if row["delete_task"]]
+    assert sorted(tool["waits_on"]["pids"]) == sorted(deleters)
+    assert tool["waits_on"]["what"].startswith("flush of workqueue nvme-delete-wq, run by pids ")
+    assert [one["pid"] for one in tool["chain"]][:2] == [tool["pid"], tool["waits_on"]["pid"]]
+    assert [one["comm"][:7] for one in tool["chain"]] == ["rdma", "kworker", "kworker"]
+    assert tool["chain"][2]["what"].startswith("cm_done of ")
+    assert tool["deadlock"] == []
 
 
 def test_waiter_for_the_driver():

@@ -3,12 +3,13 @@
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.behind import behind_task
 from rdmadiag.vmcore.collect.driver_limit import connect_remaining
 from rdmadiag.vmcore.collect.ids import RdmaId, id_table, owner_of
 from rdmadiag.vmcore.collect.locals import check_local
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.view import View
-from rdmadiag.vmcore.collect.waits import behind_task, first_task, setup_task
+from rdmadiag.vmcore.collect.waits import first_task, setup_task
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name

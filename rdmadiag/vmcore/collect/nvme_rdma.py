@@ -1,17 +1,18 @@
 """Controllers of NVMe over RDMA: their queues, their works, and what they are blocked on."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from drgn import Object, cast
 
 from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.behind import behind_task, behind_work
 from rdmadiag.vmcore.collect.ids import RdmaId, id_table
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
 from rdmadiag.vmcore.collect.nvme_queues import add_blocked, read_queues
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.view import View
-from rdmadiag.vmcore.collect.waits import behind_task, behind_work
 from rdmadiag.vmcore.helpers.damage import object_damage
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.nvme_rdma import (
@@ -19,6 +20,8 @@ from rdmadiag.vmcore.helpers.nvme_rdma import (
     nvme_ctrl_name,
     nvme_ctrl_refcount,
     nvme_ctrl_state,
+    nvme_rdma_ctrl_works,
+    nvme_rdma_work_ctrl,
 )
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import seconds_until
@@ -55,17 +58,49 @@ def _controllers(view: View, problems: list[str]) -> dict[int, _Controller]:
             found[int(ctrl.value_())] = _Controller(ctrl, listed=True)
     except READ_ERRORS as error:
         problems.append(f"the list of controllers is broken: {why(error)}")
-    # One that is still being created is on no list, but its queues have identifiers.
+    # One that is still being created is on no list, but its queues have identifiers. One that is freed
+    # already may still have a work.
     for rdma_id in id_table(view):
-        try:
-            if ctrl := _controller_of(view, rdma_id):
-                found.setdefault(int(ctrl.value_()), _Controller(ctrl, listed=False))
-        except READ_ERRORS as error:
-            problems.append(f"the user of the id at {rdma_id.address:#x}: {why(error)}")
+        what = f"the user of the id at {rdma_id.address:#x}"
+        _add_unlisted(found, problems, what, partial(_user_of_id, view, rdma_id))
+    known = {
+        work.address_
+        for controller in found.values()
+        for work in nvme_rdma_ctrl_works(controller.object).values()
+    }
+    for work, function in _works(view):
+        if work.value_() in known:
+            continue
+        what = f"the controller of the work at {work.value_():#x}"
+        _add_unlisted(found, problems, what, partial(nvme_rdma_work_ctrl, work, function))
     return found
 
 
-def _controller_of(view: View, rdma_id: RdmaId) -> Object | None:
+def _add_unlisted(
+    found: dict[int, _Controller],
+    problems: list[str],
+    what: str,
+    read: Callable[[], Object | None],
+) -> None:
+    try:
+        ctrl = read()
+    except READ_ERRORS as error:
+        problems.append(f"{what}: {why(error)}")
+        return
+    if ctrl is not None:
+        found.setdefault(int(ctrl.value_()), _Controller(ctrl, listed=False))
+
+
+def _works(view: View) -> Iterator[tuple[Object, str]]:
+    """Iterate over the works that run or wait, with the names of their functions."""
+    works = view.works
+    pairs = [(one.work, one.function) for one in works.workers]
+    pairs += [(one.work, one.function) for one in works.queued]
+    for work, function in pairs:
+        yield Object(view.prog, "struct work_struct *", work), view.function_name(function)
+
+
+def _user_of_id(view: View, rdma_id: RdmaId) -> Object | None:
     cm_id = rdma_id.object.id
     if view.module_name(int(cm_id.event_handler.value_())) != _MODULE:
         return None
@@ -128,15 +163,8 @@ def _option(opts: Object, name: str) -> str | None:
 
 
 def _add_works(view: View, ctrl: Object, row: Row) -> None:
-    reconnect = ctrl.reconnect_work
-    works = {
-        "reconnect": reconnect.work,
-        "delete": ctrl.ctrl.delete_work,
-        "error": ctrl.err_work,
-        "reset": ctrl.ctrl.reset_work,
-    }
-    due = row.read("reconnect_due_seconds", lambda: seconds_until(reconnect.timer))
-    for name, work in works.items():
+    due = row.read("reconnect_due_seconds", lambda: seconds_until(ctrl.reconnect_work.timer))
+    for name, work in nvme_rdma_ctrl_works(ctrl).items():
         worker = view.works.by_work.get(work.address_ or 0)
         task = view.tasks.named(worker.task) if worker else None
         state = "running" if worker else _work_state(view, work)
@@ -156,12 +184,7 @@ def _work_state(view: View, work: Object) -> str:
 def _add_behind(view: View, ctrl: Object, row: Row) -> None:
     """Add the tasks that wait for one of the controller's works, or behind its blocked task."""
     behind: list[Fields] = []
-    for work in (
-        ctrl.reconnect_work.work,
-        ctrl.ctrl.delete_work,
-        ctrl.err_work,
-        ctrl.ctrl.reset_work,
-    ):
+    for work in nvme_rdma_ctrl_works(ctrl).values():
         behind += [one for one in behind_work(view, work.address_ or 0) if one not in behind]
     if task := view.tasks.by_pid(row.fields["blocked_task"]):
         pids = {one["pid"] for one in behind}

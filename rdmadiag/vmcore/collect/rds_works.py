@@ -33,6 +33,7 @@ _FIELDS = (
     "shutdown_checked",
     "shutdown_pending",
     "connect_pending",
+    "connect_task",
     "reconnect_timer",
     "behind_task",
     "workqueue",
@@ -59,6 +60,10 @@ def add_works(view: View, cp: Object, row: Row) -> None:
     worker = view.works.by_work.get(works.down.address_ or 0)
     if worker and (not works.one or _is_going_down(row)):
         _add_shutdown(view, cp, worker, row)
+    connector = view.works.by_work.get(works.connect.work.address_ or 0)
+    if connector and not (works.one and _is_going_down(row)):
+        task = view.tasks.named(connector.task)
+        row.fields["connect_task"] = task.pid if task else None
     down = row.value("shutdown_pending", lambda: work_pending(works.down) and worker is None)
     connect = row.value("connect_pending", lambda: work_pending(works.connect.work))
     if works.one:

@@ -1,8 +1,11 @@
 """Tasks that sleep where an engineer would look: uninterruptibly, in a work, or in RDMA code."""
 
+from collections import Counter
+
 from drgn.helpers.linux.sched import task_cpu
 
 from rdmadiag.facts.model import Collected, Fact
+from rdmadiag.vmcore.collect.behind import chain_of
 from rdmadiag.vmcore.collect.rows import Row, hex_or_none
 from rdmadiag.vmcore.collect.stacks import subsystem_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
@@ -38,6 +41,14 @@ def _fact(view: View, task: TaskRow) -> Fact:
         row.problems.append(f"stack: {stack.problem}")
     row.read("cpu", lambda: task_cpu(task.task))
     row.read("waits_on", lambda: waits_on(view, task))
+    chain = row.value("chain", lambda: chain_of(view, task))
+    row.fields |= {
+        "chain": chain.links if chain else [],
+        "deadlock": chain.cycle if chain else [],
+        "duplicate_functions": [
+            name for name, count in Counter(stack.functions).items() if count > 1
+        ],
+    }
     module = _work(view, task, row)
     row.fields["problems"] = row.problems
     row.fields["subsystem"] = subsystem_of(stack.rdma_module or module)

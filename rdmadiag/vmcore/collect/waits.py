@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from drgn import Object, offsetof
-from drgn.helpers.linux.locking import mutex_owner
+from drgn.helpers.linux.locking import mutex_owner, rwsem_owner
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.known import known_objects
@@ -13,17 +13,10 @@ from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.helpers.stackwait import StackWait, task_for_each_wait
 
-__all__ = (
-    "Sleep",
-    "behind_task",
-    "behind_work",
-    "first_task",
-    "setup_task",
-    "sleep_of",
-    "waits_on",
-)
+__all__ = ("Sleep", "first_task", "setup_task", "sleep_of", "waits_on", "work_name")
 
 _COMPLETION = frozenset(("wait_for_common", "__wait_for_common", "do_wait_for_common"))
+_LOCKS = {"struct mutex": mutex_owner, "struct rw_semaphore": rwsem_owner}
 _SETUP_SPAN = 1024
 """How far into a user's object its completion may be, where the object's type is not known."""
 
@@ -91,16 +84,37 @@ def _object_of(view: View, wait: StackWait, completion: bool, lock: str) -> Slee
 
 
 def waits_on(view: View, task: TaskRow) -> Fields | None:
-    """Return the object that a task sleeps on, as far as it can be followed."""
+    """
+    Return the object that a task sleeps on, as far as it can be followed, and who has to act first.
+
+    ``pids``: those that run the work or the queue that it flushes, or hold the lock; ``pid``: the first.
+    """
+    known = view.once("waits", dict[int, "Fields | None"])
+    if task.address not in known:
+        known[task.address] = (
+            _flush_of_work(view, task) or _flush_of_queue(view, task) or _object(view, task)
+        )
+    return known[task.address]
+
+
+def _fields(type_: str, address: int, what: str, rows: list[TaskRow]) -> Fields:
+    pids = [row.pid for row in rows]
+    verb, noun = "held" if type_ in _LOCKS else "run", "pid" if len(pids) == 1 else "pids"
+    by = f", {verb} by {noun} {', '.join(map(str, pids))}" if pids else ""
+    return {
+        "type": type_,
+        "address": hex(address),
+        "what": what + by,
+        "pid": pids[0] if pids else None,
+        "pids": pids,
+    }
+
+
+def _object(view: View, task: TaskRow) -> Fields | None:
     sleep = sleep_of(view, task)
     if sleep is None:
         return None
-    if followed := _flush(view, task):
-        return followed
-    fields: Fields = {"type": sleep.type, "address": hex(sleep.address), "what": _what(view, sleep)}
-    if sleep.type == "struct mutex":
-        fields |= _owner(view, sleep)
-    return fields
+    return _fields(sleep.type, sleep.address, _what(view, sleep), _owners(view, sleep))
 
 
 def _what(view: View, sleep: Sleep) -> str:
@@ -113,37 +127,46 @@ def _what(view: View, sleep: Sleep) -> str:
     return f"{found.member} of {found.type} {found.address:#x} ({found.label})"
 
 
-def _flush(view: View, task: TaskRow) -> Fields | None:
-    """Return the work or the workqueue that a task flushes."""
+def _owners(view: View, sleep: Sleep) -> list[TaskRow]:
+    """Return the task that holds a lock."""
+    owner_of = _LOCKS.get(sleep.type)
+    if owner_of is None:
+        return []
+    try:
+        owner = int(owner_of(Object(view.prog, f"{sleep.type} *", sleep.address)).value_())
+    except READ_ERRORS:
+        return []
+    row = view.tasks.named(owner)
+    return [row] if row else []
+
+
+def _flush_of_work(view: View, task: TaskRow) -> Fields | None:
     works = view.works
     for work, waiters in works.flushers.items():
         if task.address in waiters:
-            worker = works.by_work.get(work)
-            runner = view.tasks.named(worker.task) if worker else None
-            what = f"flush of {_work_name(view, work)}"
-            return {
-                "type": "struct work_struct",
-                "address": hex(work),
-                "what": f"{what}, run by pid {runner.pid}" if runner else what,
-                "pid": runner.pid if runner else None,
-            }
-    for queue in works.queues():
-        if task.address in works.queue_flushers.get(queue.address, ()):
-            return {
-                "type": "struct workqueue_struct",
-                "address": hex(queue.address),
-                "what": f"flush of workqueue {queue.name}",
-            }
+            queued = works.queued_by_work.get(work)
+            worker = works.by_work.get(work) or (works.ahead(queued) if queued else None)
+            row = view.tasks.named(worker.task) if worker else None
+            what = f"flush of {work_name(view, work)}"
+            return _fields("struct work_struct", work, what, [row] if row else [])
     return None
 
 
-def _owner(view: View, sleep: Sleep) -> Fields:
-    try:
-        owner = mutex_owner(Object(view.prog, "struct mutex *", sleep.address))
-    except READ_ERRORS:
-        return {}
-    row = view.tasks.named(int(owner.value_()))
-    return {"pid": row.pid if row else None}
+def _flush_of_queue(view: View, task: TaskRow) -> Fields | None:
+    works = view.works
+    for queue in works.queues():
+        if task.address in works.queue_flushers.get(queue.address, ()):
+            workers = [one for one in works.workers if one.queue == queue]
+            rows = [row for one in workers if (row := view.tasks.named(one.task))]
+            what = f"flush of workqueue {queue.name}"
+            return _fields("struct workqueue_struct", queue.address, what, rows)
+    return None
+
+
+def work_name(view: View, work: int) -> str:
+    """Return the name of a work's function, where the work is known."""
+    known = view.works.by_work.get(work) or view.works.queued_by_work.get(work)
+    return view.function_name(known.function) if known else "a work"
 
 
 def first_task(view: View, tasks: Iterable[Object]) -> TaskRow | None:
@@ -171,54 +194,3 @@ def setup_task(view: View, context: int) -> TaskRow | None:
         if 0 <= distance < _SETUP_SPAN and (best is None or distance < best[0]):
             best = (distance, task)
     return best[1] if best else None
-
-
-def behind_task(view: View, task: int) -> list[Fields]:
-    """
-    Return the tasks that wait, directly or through others, for the work that a worker runs to end.
-
-    :param task: Address of the worker's ``struct task_struct``.
-    """
-    found: dict[int, Fields] = {}
-    _follow(view, task, found)
-    found.pop(task, None)
-    return list(found.values())
-
-
-def behind_work(view: View, work: int) -> list[Fields]:
-    """Return the tasks that wait, directly or through others, for a work, running or not."""
-    found: dict[int, Fields] = {}
-    _follow_work(view, work, found)
-    return list(found.values())
-
-
-def _follow(view: View, task: int, found: dict[int, Fields]) -> None:
-    worker = view.works.by_task.get(task)
-    if not worker:
-        return
-    _follow_work(view, worker.work, found)
-    if worker.queue:
-        for waiter in view.works.queue_flushers.get(worker.queue.address, ()):
-            _add(view, waiter, f"flush of workqueue {worker.queue.name}", found)
-
-
-def _follow_work(view: View, work: int, found: dict[int, Fields]) -> None:
-    for waiter in view.works.flushers.get(work, ()):
-        _add(view, waiter, f"flush of {_work_name(view, work)}", found)
-
-
-def _work_name(view: View, work: int) -> str:
-    known = view.works.by_work.get(work) or view.works.queued_by_work.get(work)
-    return view.function_name(known.function) if known else "a work"
-
-
-def _add(view: View, task: int, what: str, found: dict[int, Fields]) -> None:
-    if task in found:
-        return
-    row = view.tasks.named(task)
-    found[task] = {
-        "pid": row.pid if row else None,
-        "comm": row.comm if row else None,
-        "what": what,
-    }
-    _follow(view, task, found)

@@ -3,6 +3,7 @@
 from drgn import FaultError, ObjectAbsentError, OutOfBoundsError
 from drgn.helpers import ValidationError
 
+from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.walk import WalkError
 
 __all__ = ("READ_ERRORS", "why")
@@ -22,7 +23,6 @@ READ_ERRORS = (
 
 def why(error: BaseException) -> str:
     """Return a short reason for a report: the message, or the class where there is none."""
-    text = str(error) or type(error).__name__
     if isinstance(error, FaultError):
-        return f"{text} at {error.address:#x}"
-    return text
+        return fault_text(error)
+    return str(error) or type(error).__name__

@@ -7,9 +7,10 @@ Controllers and queues of ``drivers/nvme/host/rdma.c``.
 
 from collections.abc import Iterator
 
-from drgn import Object, Program
+from drgn import Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enum_names, enum_value_name, flag_names
+from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
@@ -18,10 +19,17 @@ __all__ = (
     "nvme_ctrl_refcount",
     "nvme_ctrl_state",
     "nvme_rdma_ctrl_for_each_queue",
+    "nvme_rdma_ctrl_works",
     "nvme_rdma_queue_flag_names",
     "nvme_rdma_queue_index",
+    "nvme_rdma_work_ctrl",
 )
 
+_WORK_MEMBERS = {
+    "nvme_rdma_reconnect_ctrl_work": "reconnect_work.work",
+    "nvme_rdma_error_recovery_work": "err_work",
+    "nvme_rdma_del_ctrl_work": "delete_work",
+}
 _MAX_QUEUES = 65536  # queue identifiers have 16 bits
 
 
@@ -65,6 +73,49 @@ def nvme_ctrl_refcount(ctrl: Object) -> int:
         return int(kref.refcount.refs.counter.value_())
     except AttributeError:
         return int(kref.refcount.counter.value_())
+
+
+def nvme_rdma_ctrl_works(ctrl: Object) -> dict[str, Object]:
+    """
+    Return a controller's works by what they do: ``reconnect``, ``error``, ``delete``, ``reset``.
+
+    :param ctrl: ``struct nvme_rdma_ctrl *``
+    :return: ``struct work_struct`` objects.
+    """
+    return {
+        "reconnect": ctrl.reconnect_work.work,
+        "error": ctrl.err_work,
+        "delete": _own_or_core(ctrl, "delete_work"),
+        "reset": _own_or_core(ctrl, "reset_work"),
+    }
+
+
+def _own_or_core(ctrl: Object, name: str) -> Object:
+    # Since v4.13 (reset_work) and v4.15 (delete_work) these are in struct nvme_ctrl; before that, they
+    # are the transport's own.
+    try:
+        return ctrl.ctrl.member_(name)
+    except LookupError:
+        return ctrl.member_(name)
+
+
+def nvme_rdma_work_ctrl(work: Object, function: str) -> Object | None:
+    """
+    Return the controller that a work belongs to, ``None`` for other works.
+
+    :param work: ``struct work_struct *``
+    :param function: Name of its function.
+    :return: ``struct nvme_rdma_ctrl *``
+    """
+    if member := _WORK_MEMBERS.get(function):
+        return container_of(work, "struct nvme_rdma_ctrl", member)
+    if function != "nvme_delete_ctrl_work":
+        return None
+    # The core's work of any transport: the operations tell which.
+    ctrl = container_of(work, "struct nvme_ctrl", "delete_work")
+    if c_string(ctrl.ops.name) != "rdma":
+        return None
+    return container_of(ctrl, "struct nvme_rdma_ctrl", "ctrl")
 
 
 def nvme_rdma_ctrl_for_each_queue(ctrl: Object) -> Iterator[Object]:
