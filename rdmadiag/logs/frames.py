@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.subsystems import subsystem_of
@@ -23,8 +24,8 @@ _CRASH = Lazy(
     r"(?P<offset>\+(?:0x[0-9a-f]+|\d+))?\s+at\s+[0-9a-f]{6,16}(?:\s+\[(?P<module>[\w-]+)\])?\s*(?:\(.*\))?\s*"
 )
 _DEBUGGER = Lazy(
-    rf"\s*#(?P<index>\d+)\s+(?:0x[0-9a-f]+ in )?(?P<function>{_NAME})(?P<offset>\+0x[0-9a-f]+/0x[0-9a-f]+)?"
-    r"(?P<tail>\s+\([\w./+-]+:\d+(?::\d+)?\)|\s*\([^)]*\)\s+(?:at|from)\s+\S+)?(?:\s+\[(?P<module>[\w-]+)\])?\s*"
+    rf"\s*#(?P<index>\d+)\s+(?:0xf{{4}}[0-9a-f]+ in )?(?P<function>{_NAME})(?P<offset>\+0x[0-9a-f]+/0x[0-9a-f]+)?"
+    r"(?P<tail>\s+\([\w./+-]+:\d+(?::\d+)?\)|\s*\([^)]*\)\s+at\s+\S+)?(?:\s+\[(?P<module>[\w-]+)\])?\s*"
 )
 _DECODED = Lazy(
     rf"\s*(?P<guess>\?\s*)?(?P<function>{_NAME})\s+(?:\([\w./-]+\.[chS]:\d+[^()]*(?:\([^()]*\)[^()]*)?\)(?:\s+(?P<module>\w+))?"
@@ -112,6 +113,7 @@ def stem(function: str) -> str:
     return _SUFFIX.sub("", function)
 
 
+@lru_cache(maxsize=8192)
 def parse_frame(message: str) -> Frame | None:
     """Return the frame that *message* is, or ``None``."""
     if "+0x" in message and (match := _KERNEL.fullmatch(message)):

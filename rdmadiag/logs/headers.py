@@ -229,7 +229,7 @@ TASK_HEADERS: tuple[Header, ...] = (
     _header(
         "task",
         "COMMAND: ",
-        r"PID:\s+(?P<pid>\d+)\s+TASK:\s+(?P<address>[0-9a-f]+)\s+CPU:\s+(?P<cpu>\d+)\s+COMMAND:\s+\"(?P<task>[^\"]*)\"",
+        r"PID:\s+(?P<pid>\d+)\s+TASK:\s+(?P<address>[0-9a-f]+)\s+(?:\[(?P<state>\w)\w*\]\s+)?CPU:\s+(?P<cpu>\d+)\s+COMMAND:\s+\"(?P<task>[^\"]*)\"",
         source="crash",
     ),
     _header(

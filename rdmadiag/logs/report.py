@@ -156,7 +156,7 @@ class Report:
                 return kind
         if self.cut_here:
             return "kernel.warning"
-        return TASK if any(f.style in ("proc", "crash") for f in self.frames) else TRACE
+        return TASK if any(f.style in ("proc", "crash", "debugger") for f in self.frames) else TRACE
 
     def complete(self) -> bool:
         """Tell whether neither the head nor the tail nor anything between is known to be missing."""

@@ -17,7 +17,7 @@ CONTEXT = (
 )
 """Lines that stand before or between the stacks of a report."""
 
-FRAMES = ("+0x", " at ffff", "[inline]")
+FRAMES = ("+0x", " at ffff", "[inline]", "kernel/sched/core.c")
 """What frames hold, for stacks that have lost their header."""
 
 STARTERS: tuple[str, ...] = tuple(dict.fromkeys((*FRAMES, *CONTEXT, CUT_HERE, *literals())))

@@ -414,3 +414,49 @@ def test_an_address_whose_function_was_wrapped_to_the_next_line(trace):
         "unreferenced object 0xffff888112223000 (size 128):\n backtrace:\n [<0000000012345678>]\n qedr_x+0x1/0x2 [qedr]\n"
     )
     assert fact.fields["functions"] == ["qedr_x"]
+
+
+def test_drgn_with_the_sources_lines(trace):
+    fact = trace(
+        """
+>>> prog.stack_trace(7001)
+#0  context_switch (kernel/sched/core.c:5238:2)
+#1  __schedule (kernel/sched/core.c:6551:8)
+#2  schedule (kernel/sched/core.c:6627:3)
+#3  destroy_cm_id (drivers/infiniband/core/iwcm.c:395:2)
+#4  worker_thread (kernel/workqueue.c:2440:4)
+#5  ret_from_fork+0x22/0x30 (arch/x86/entry/entry_64.S:312)
+"""
+    )
+    assert (fact.kind, fact.fields["style"], fact.fields["subsystem"]) == (
+        "task",
+        "debugger",
+        "iwcm",
+    )
+    assert fact.fields["functions"][3] == "destroy_cm_id"
+
+
+def test_tasks_as_drgn_tools_name_them(trace):
+    fact = trace(
+        """
+PID: 7001    TASK: ffff9f1a9a1e0000 [D] CPU: 3   COMMAND: "kworker/u8:2"
+ #0 [ffffc90012345a58] __schedule at ffffffff816ab68b
+ #1 [ffffc90012345ab0] ret_from_fork at ffffffff816abca7
+"""
+    )
+    assert (fact.fields["state"], fact.fields["pid"], fact.fields["complete"]) == ("D", 7001, True)
+
+
+def test_stacks_of_programs_are_none(traces):
+    assert not traces(
+        """
+Process 811 (mysqld) of user 27 dumped core.
+Stack trace of thread 811:
+#0  0x00007f5fa7382154 __pthread_kill_implementation (libc.so.6 + 0x8a1b4)
+#1  0x00007f5fa7341d46 raise (libc.so.6 + 0x41d46)
+#2  0x000055d1c0ffee00 main (mysqld + 0x1000)
+#0  0x00007ffff7e4a000 in raise () from /lib64/libc.so.6
+Exception in thread "main" java.lang.IllegalStateException
+    at com.example.Main.main(Main.java:10)
+"""
+    )
