@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.subsystems import subsystem_of
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdmadiag.logs.lazy import Lazy
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
