@@ -211,6 +211,10 @@ class FakeKernel:
             self.set(found.member_(name), value)
         return found
 
+    def at(self, type_: drgn.Type, address: int) -> drgn.Object:
+        """Return the object at an address."""
+        return drgn.Object(self.prog, type_, address=address)
+
     def variable(self, name: str, type_: str, count: int = 1) -> drgn.Object:
         """Return a new global variable."""
         self._objects[name] = self.new(type_, count)

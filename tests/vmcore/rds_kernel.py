@@ -20,9 +20,9 @@ class RdsKernel(FakeKernel):
     :ivar paths: Whether this layout has paths.
     """
 
-    def __init__(self, layout: str) -> None:
+    def __init__(self, layout: str, *more: str) -> None:
         sources = [(LAYOUTS / name).read_text() for name in ("core.h", "rdma.h", f"{layout}.h")]
-        super().__init__(*sources)
+        super().__init__(*sources, *more)
         self.layout = layout
         self.paths = layout != "rds_uek4"
         self._tasks: list[drgn.Object] = []
@@ -174,6 +174,7 @@ class RdsKernel(FakeKernel):
             task=task,
             last_active=NOW - int(idle_since * HZ),
         )
+        self.worker = worker
         self.list_init(worker.scheduled)
         self.list_init(self.pool.workers, worker.node)
 

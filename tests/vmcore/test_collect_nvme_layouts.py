@@ -1,0 +1,146 @@
+"""The NVMe and iWARP collectors on an old layout: names and enums of Linux 4.9, masks as queue flags."""
+
+import pytest
+
+from rdmadiag.vmcore.collect import iwcm, nvme_rdma
+from rdmadiag.vmcore.collect.view import View
+
+from .rds_kernel import LAYOUTS, RdsKernel
+
+RECONNECTING, CONN_SENT, DESTROYING, RNIC = 3, 3, 10, 4
+AF_INET = (2).to_bytes(2, "little")
+
+
+class NvmeKernel(RdsKernel):
+    """One controller with two queues; a worker waits to destroy the identifier of the first."""
+
+    def __init__(self) -> None:
+        super().__init__("rds_uek4", (LAYOUTS / "nvme_49.h").read_text())
+        self.variable("iwcm_wq", "struct workqueue_struct *")
+        self.handler = self.function("nvme_rdma_cm_handler", "nvme_rdma")
+        self.device = self.new("struct ib_device", name="cxgb4_0", node_type=RNIC)
+        self.set(self.device.owner, self.new("struct module", name="iw_cxgb4"))
+        self.ctrl = self._controller()
+        self.list_init(self.variable("nvme_rdma_ctrl_list", "struct list_head"), self.ctrl.list)
+        self.worker_task = self.task(80, "kworker/3:1")
+        self.run(
+            self.ctrl.reconnect_work.work, "nvme_rdma_reconnect_ctrl_work", self.worker_task, 9
+        )
+        self._ids()
+        self.function("autoremove_wake_function")
+
+    def _controller(self):
+        opts = self.new("struct nvmf_ctrl_options", reconnect_delay=10, max_reconnects=60)
+        for name, value in (("subsysnqn", "nqn.test"), ("traddr", "10.0.0.2"), ("trsvcid", "4420")):
+            self.set(opts.member_(name), self.text(value))
+        ctrl, device = self.new("struct nvme_rdma_ctrl"), self.new("struct device")
+        self.set(device.kobj.kref.refcount.counter, 3)
+        values = {
+            "state": RECONNECTING,
+            "device": device,
+            "instance": 5,
+            "queue_count": 2,
+            "kato": 5,
+            "nr_reconnects": 4,
+            "opts": opts,
+        }
+        for name, value in values.items():
+            self.set(ctrl.ctrl.member_(name), value)
+        self.queues = self.new("struct nvme_rdma_queue", 2)
+        self.set(ctrl.queues, self.queues)
+        for queue in self.queues:
+            self.set(queue.ctrl, ctrl)
+            self.list_init(queue.cm_done.wait.task_list)
+        self.set(self.queues[1].flags, 0b1011)
+        return ctrl
+
+    def _ids(self) -> None:
+        self.iw = self.new("struct iwcm_id_private", state=CONN_SENT, flags=4)
+        self.set(self.iw.refcount.counter, 2)
+        self.set(self.iw.id.device, self.device)
+        for name, host in (("local_addr", 1), ("remote_addr", 2)):
+            port = (4420).to_bytes(2, "big")
+            self.set(self.iw.id.member_(name), AF_INET + port + bytes((10, 0, 0, host)))
+        entry = self.at(
+            self.prog.type("struct __wait_queue"), self.worker_task.thread.sp.value_() + 64
+        )
+        self.set(entry.private, self.worker_task)
+        self.list_init(self.iw.connect_wait.task_list, entry.task_list)
+        self.id = self.new("struct rdma_id_private", state=DESTROYING)
+        self.set(self.id.refcount.counter, 1)
+        self.list_init(self.id.comp.wait.task_list)
+        self.set(self.id.cm_id.iw, self.iw)
+        values = {"device": self.device, "context": self.queues[0], "event_handler": self.handler}
+        for name, value in values.items():
+            self.set(self.id.id.member_(name), value)
+        self.set(self.queues[0].cm_id, self.id)
+        cma = self.new("struct cma_device")
+        self.list_init(cma.id_list, self.id.list)
+        self.list_init(self.variable("dev_list", "struct list_head"), cma.list)
+
+    def facts(self, collector):
+        stack = (("schedule", ""), ("destroy_cm_id", "iw_cm"), ("iw_destroy_cm_id", "iw_cm"))
+        dump = self.dump("nvme_rdma", "rdma_cm", "iw_cm", stack=stack)
+        collected = collector.collect(View(dump, "dump"))
+        return [fact.fields for fact in collected.facts], collected.coverage[0]
+
+
+@pytest.fixture
+def kernel():
+    return NvmeKernel()
+
+
+def test_identifier(kernel):
+    (row,), coverage = kernel.facts(iwcm)
+    assert (coverage.status, row["problems"]) == ("complete", [])
+    assert (row["state"], row["flags"], row["connect_wait"]) == ("CONN_SENT", "0x4", True)
+    assert (row["laddr"], row["raddr"], row["rport"]) == ("10.0.0.1", "10.0.0.2", 4420)
+    assert (row["refcount"], row["device"]) == (2, "cxgb4_0")
+    assert row["owner"] == {
+        "ulp": "nvme_rdma", "handler": "nvme_rdma_cm_handler", "controller": "nvme5", "queue": 0,
+    }  # fmt: skip
+    assert row["destroy_task"] == 80
+
+
+def test_controller(kernel):
+    (row,), coverage = kernel.facts(nvme_rdma)
+    assert (coverage.status, row["problems"]) == ("complete", [])
+    assert (row["controller"], row["state"], row["refcount"]) == ("nvme5", "RECONNECTING", 3)
+    assert (row["nqn"], row["traddr"], row["host_traddr"]) == ("nqn.test", "10.0.0.2", None)
+    assert (row["reconnects"], row["max_reconnects"], row["reconnect_delay_seconds"]) == (4, 60, 10)
+    assert (row["reconnect_work"], row["delete_work"], row["reset_work"]) == (
+        "running",
+        "idle",
+        "idle",
+    )
+    assert (row["blocked_task"], row["blocked_queue"]) == (80, 0)
+    assert (row["blocked_in"], row["iw_cm_id"]) == ("destroy_cm_id", hex(kernel.iw.address_))
+
+
+def test_flags_that_are_masks(kernel):
+    (row,), _ = kernel.facts(nvme_rdma)
+    assert row["queues"][1]["flag_names"] == [
+        "NVME_RDMA_Q_CONNECTED", "NVME_RDMA_IB_QUEUE_ALLOCATED", "NVME_RDMA_Q_LIVE",
+    ]  # fmt: skip
+    assert row["queues_live"] == 1
+
+
+def test_bound_of_a_driver_whose_timer_is_not_known(kernel):
+    (row,), _ = kernel.facts(nvme_rdma)
+    assert (row["driver_remaining_seconds"], row["bound_seconds"]) == (None, None)
+    assert row["bound_arithmetic"].startswith(
+        "The dump does not show how long the driver lets a connect pend"
+    )
+    assert row["bound_arithmetic"].endswith("Then 10 s and that limit again, 56 times at most.")
+
+
+def test_no_limit_of_attempts(kernel):
+    kernel.set(kernel.ctrl.ctrl.opts.max_reconnects, -1)
+    (row,), _ = kernel.facts(nvme_rdma)
+    assert row["bound_arithmetic"].endswith("without a limit of attempts.")
+
+
+def test_delete_behind_the_reconnect(kernel):
+    kernel.queue_behind(kernel.ctrl.delete_work)
+    (row,), _ = kernel.facts(nvme_rdma)
+    assert row["delete_work"] == "pending"
