@@ -8,13 +8,15 @@ renderer's own matter.
 
 import re
 
+import regex
+
 from rdmadiag.report.model import Report
 from rdmadiag.report.rewrite import Path, rewrite
 
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
-    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidi, invisible
-    "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"  # no characters, or tags
+# Control (but tab and line feed), format (bidirectional, invisible), surrogate, private, line and
+# paragraph separators, and the non-characters that XML does not allow.
+_UNSAFE = regex.compile(
+    r"[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\ufdd0-\ufdef\ufffe\uffff--\t\n]", regex.V1
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROSE = {"summary", "explanation", "background", "command", "why"}
@@ -27,6 +29,8 @@ def visible(text: str, lines: bool = False) -> str:
 
     :param lines: Keep line feeds.
     """
+    if text.isascii() and text.isprintable():  # nearly all there is
+        return text
     text = _UNSAFE.sub(_escape, text).replace("\t", "    ")
     return text if lines else text.replace("\n", "\\n")
 
@@ -45,7 +49,7 @@ def _clean(path: Path, text: str) -> str:
     return visible(text, lines=path[-1] in _PROSE)
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str] | regex.Match[str]) -> str:
     code = ord(match[0])
     if 0xDC80 <= code <= 0xDCFF:  # os.fsdecode: one undecodable byte
         return f"\\x{code - 0xDC00:02x}"
