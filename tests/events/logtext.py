@@ -28,7 +28,7 @@ HUNG = """
 [ 9000.100050] Call Trace:
 [ 9000.100060]  <TASK>
 [ 9000.100070]  __schedule+0x2c1/0x5d0
-[ 9000.100080]  schedule+0x4e/0xb0
+[ 9000.100080]  schedule+0x51/0xc1
 [ 9000.100090]  schedule_timeout+0x11f/0x160
 [ 9000.100100]  ? call_timer_fn+0x140/0x140
 [ 9000.100110]  rds_ib_conn_path_shutdown+0x2f3/0x5c0 [rds_rdma]
@@ -37,7 +37,7 @@ HUNG = """
 [ 9000.100140]  process_one_work+0x1e5/0x3b0
 [ 9000.100150]  worker_thread+0x50/0x3a0
 [ 9000.100160]  kthread+0x127/0x150
-[ 9000.100170]  ret_from_fork+0x1f/0x30
+[ 9000.100170]  ret_from_fork+0x22/0x41
 [ 9000.100180]  </TASK>
 """
 

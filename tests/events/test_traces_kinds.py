@@ -56,7 +56,7 @@ def test_hung_task(trace):
 @pytest.mark.parametrize(
     "row",
     [
-        "dbwriter        D    0  4711   4700 0x00000084",
+        "dbwriter        D    0  4711   4700 0x00000062",
         "dbwriter        D13488  4711   4700 0x80000084",
         "dbwriter        D ffff88103fc13180     0  4711   4700 0x00000080",
         "task:dbwriter        state:D stack:    0 pid: 4711 ppid:  4700 flags:0x00000002",
@@ -97,13 +97,13 @@ def test_soft_lockup(trace):
 [  700.000005] Workqueue: ib-comp-wq ib_cq_poll_work [ib_core]
 [  700.000006] RIP: 0010:mlx5_ib_poll_cq+0x77/0x120 [mlx5_ib]
 [  700.000007] Code: 0f 1f 44 00 00
-[  700.000008] RSP: 0018:ffffa0 EFLAGS: 00000246
+[  700.000008] RSP: 0018:ffffa0 EFLAGS: 00000528
 [  700.000009] Call Trace:
 [  700.000010]  <TASK>
 [  700.000011]  __ib_process_cq+0x61/0x1a0 [ib_core]
 [  700.000012]  ib_cq_poll_work+0x2a/0x80 [ib_core]
 [  700.000013]  process_one_work+0x1e5/0x3b0
-[  700.000014]  ret_from_fork+0x1f/0x30
+[  700.000014]  ret_from_fork+0x22/0x41
 [  700.000015]  </TASK>
 """
     )
@@ -243,7 +243,7 @@ pool 6: cpus=3 node=0 flags=0x0 nice=0 hung=48s workers=3 idle: 31 44
         ),
         ("invalid opcode: 0000 [#1] SMP", "invalid opcode"),
         (
-            "list_del corruption. next->prev should be ffff8881, but was dead000000000122",
+            "list_del corruption. next->prev should be ffff6664, but was dead000000000122",
             "list_del corruption",
         ),
     ],
@@ -319,7 +319,7 @@ def test_refcount_underflow(trace):
 refcount_t: underflow; use-after-free.
 WARNING: CPU: 3 PID: 55 at lib/refcount.c:28 refcount_warn_saturate+0xba/0x110
 Call Trace:
- siw_cep_put+0x1c5/0x1e0 [siw]
+ siw_cep_put+0x1c8/0x1f1 [siw]
 """
     )
     assert fact.kind == "kernel.use_after_free"
@@ -389,7 +389,7 @@ def test_a_warning_says_what_it_was_told_to(trace):
 [   10.000002] failed to drain recv queue: -5
 [   10.000003] WARNING: CPU: 6 PID: 4000 at drivers/infiniband/core/verbs.c:2800 __ib_drain_rq+0x150/0x190 [ib_core]
 [   10.000004] Call Trace:
-[   10.000005]  ib_drain_qp+0x71/0x80 [ib_core]
+[   10.000005]  ib_drain_qp+0x74/0x91 [ib_core]
 [   10.000006]  ret_from_fork+0x1/0x2
 [   10.000007] ---[ end trace 0123456789abcdef ]---
 """
@@ -407,10 +407,10 @@ WARNING: possible circular locking dependency detected
 6.1.99 #1 Not tainted
 ------------------------------------------------------
 kworker/3:1/77 is trying to acquire lock:
-ffff888100000001 (&id_priv->handler_mutex){+.+.}-{3:3}, at: rdma_destroy_id+0x17/0x30 [rdma_cm]
+ffff666400000001 (&id_priv->handler_mutex){+.+.}-{3:3}, at: rdma_destroy_id+0x17/0x30 [rdma_cm]
 
 but task is already holding lock:
-ffff888100000002 (&x){+.+.}-{3:3}, at: process_one_work+0x1/0x2
+ffff666400000002 (&x){+.+.}-{3:3}, at: process_one_work+0x1/0x2
 
 the existing dependency chain (in reverse order) is:
 
@@ -448,21 +448,21 @@ Call Trace:
 def test_memory_leaks(traces):
     facts = traces(
         """
-unreferenced object 0xffff888112223000 (size 128):
+unreferenced object 0xffff666412223000 (size 128):
   comm "kworker/u4:1", pid 321, jiffies 4295555555 (age 31.000s)
   hex dump (first 32 bytes):
     00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................
   backtrace:
     [<0000000012345678>] kmem_cache_alloc_trace+0x1/0x2
-    [<0000000023456789>] qedr_iw_connect+0xf9/0x3c8 [qedr]
-unreferenced object 0xffff888112224000 (size 64):
+    [<0000000023456789>] qedr_iw_connect+0xfc/0x3d9 [qedr]
+unreferenced object 0xffff666412224000 (size 64):
   backtrace:
     [<0000000023456789>] smc_lgr_create+0xf9/0x3c8 [smc]
 kmem_cache_destroy rds_ib_frag: Slab cache still has objects
 CPU: 0 PID: 40 Comm: rmmod Not tainted 4.14.35-1.el7uek #2
 Call Trace:
  dump_stack+0x1/0x2
- rds_ib_recv_exit+0x11/0x20 [rds_rdma]
+ rds_ib_recv_exit+0x14/0x31 [rds_rdma]
 """
     )
     assert [(f.kind, f.fields["kind_of"], f.fields["subsystem"]) for f in facts] == [
@@ -489,7 +489,7 @@ Call Trace:
 )
 def test_page_allocation_failure(trace, line, order, mode):
     fact = trace(
-        f"{line}\nCall Trace:\n <IRQ>  [<ffffffff810ddf74>] __alloc_pages_nodemask+0x524/0x595\n [<ffffffffa02a3722>] ipoib_cm_alloc_rx_skb+0x31/0x1de [ib_ipoib]\n"
+        f"{line}\nCall Trace:\n <IRQ>  [<ffffffff640cce72>] __alloc_pages_nodemask+0x527/0x5a6\n [<ffffffffb05b1755>] ipoib_cm_alloc_rx_skb+0x34/0x1ef [ib_ipoib]\n"
     )
     assert fact.kind == "kernel.page_allocation_failure"
     assert (fact.fields["order"], fact.fields["mode"]) == (order, mode)
@@ -505,7 +505,7 @@ Call Trace:
  srp_y+0x1/0x2 [ib_srp]
 ---[ end trace 0000000000000000 ]---
 Kernel panic - not syncing: Fatal exception in interrupt
-Kernel Offset: 0x1000000 from 0xffffffff81000000
+Kernel Offset: 0x1000000 from 0xffffffff64000000
 ---[ end Kernel panic - not syncing: Fatal exception in interrupt ]---
 """
     )

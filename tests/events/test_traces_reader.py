@@ -165,7 +165,7 @@ FRAGMENTS = st.sampled_from(
         *KASAN.strip("\n").splitlines(),
         *OTHERS,
         *STARTERS,
-        *("...", "--", "", " ", "crash> bt", "PID: 1 TASK: 1 CPU: 1 COMMAND: \"x\"", "#0 [ffffc90012345a58] a at ffffffff81", "[ib_core]"),
+        *("...", "--", "", " ", "crash> bt", "PID: 1 TASK: 1 CPU: 1 COMMAND: \"x\"", "#0 [ffffc90012345a58] a at ffffffff64", "[ib_core]"),
         *("Kernel panic - not syncing: x", "unreferenced object 0x1 (size 3):", "workqueue a: flags=0x0", "    pending: a, b"),
     ]
 )  # fmt: skip

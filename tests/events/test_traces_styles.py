@@ -8,30 +8,30 @@ from rdmadiag.logs.frames import parse_frame, stem
 @pytest.mark.parametrize(
     ("line", "text", "function", "module", "guess"),
     [
-        (" schedule+0x4e/0xb0", "schedule+0x4e/0xb0", "schedule", "", False),
-        (" ? wake_up_q+0x70/0x70", "? wake_up_q+0x70/0x70", "wake_up_q", "", True),
-        (" destroy_cm_id+0xfe/0x220 [iw_cm]", "destroy_cm_id+0xfe/0x220 [iw_cm]", "destroy_cm_id", "iw_cm", False),
+        (" schedule+0x51/0xc1", "schedule+0x51/0xc1", "schedule", "", False),
+        (" ? wake_up_q+0x73/0x81", "? wake_up_q+0x73/0x81", "wake_up_q", "", True),
+        (" destroy_cm_id+0x101/0x231 [iw_cm]", "destroy_cm_id+0x101/0x231 [iw_cm]", "destroy_cm_id", "iw_cm", False),
         (" cm_x.isra.15+0x1/0x2 [ib_cm 0123456789abcdef0123]", "cm_x.isra.15+0x1/0x2 [ib_cm]", "cm_x", "ib_cm", False),
         (" a.part.0.cold.95+0x1/0x2", "a.part.0.cold.95+0x1/0x2", "a", "", False),
         (" b.constprop.7.llvm.8812+0x1/0x2", "b.constprop.7.llvm.8812+0x1/0x2", "b", "", False),
-        (" [<ffffffffa0379db0>] rdma_x+0x3c0/0x8d0 [rdma_cm]", "rdma_x+0x3c0/0x8d0 [rdma_cm]", "rdma_x", "rdma_cm", False),
-        (" [<ffffffff8110da3f>] ? kmem_getpages+0x4f/0xf4", "? kmem_getpages+0x4f/0xf4", "kmem_getpages", "", True),
-        (" <IRQ>  [<ffffffff810ddf74>] __alloc+0x524/0x595", "__alloc+0x524/0x595", "__alloc", "", False),
+        (" [<ffffffffb0179cd0>] rdma_x+0x3c0/0x8d0 [rdma_cm]", "rdma_x+0x3c0/0x8d0 [rdma_cm]", "rdma_x", "rdma_cm", False),
+        (" [<ffffffff6440cb1e>] ? kmem_getpages+0x52/0x105", "? kmem_getpages+0x52/0x105", "kmem_getpages", "", True),
+        (" <IRQ>  [<ffffffff640cce72>] __alloc+0x524/0x595", "__alloc+0x524/0x595", "__alloc", "", False),
         (" [<ffffffff88abcdef>] :ib_core:ib_x+0x1/0x2", "ib_x+0x1/0x2 [ib_core]", "ib_x", "ib_core", False),
-        (" ([<000000000ffa3ff4>] worker_thread+0x64/0x498)", "worker_thread+0x64/0x498", "worker_thread", "", False),
+        (" ([<000000000eeb1ee2>] worker_thread+0x67/0x4a9)", "worker_thread+0x67/0x4a9", "worker_thread", "", False),
         ("[c000003fffe7b9e0] [c008000001b22f0c] __ib_drain_sq+0x16c/0x1d0 [ib_core]", "__ib_drain_sq+0x16c/0x1d0 [ib_core]", "__ib_drain_sq", "ib_core", False),
         ("[c000003fffe7b9e0] [c008000001b22f0c] f+0x16c/0x1d0 (unreliable)", "f+0x16c/0x1d0", "f", "", False),
         (" ret_from_fork+0x10/0x20 (P)", "ret_from_fork+0x10/0x20", "ret_from_fork", "", False),
-        ("[<0>] blk_execute_rq+0x69/0xa0", "blk_execute_rq+0x69/0xa0", "blk_execute_rq", "", False),
+        ("[<0>] blk_execute_rq+0x6c/0xb1", "blk_execute_rq+0x6c/0xb1", "blk_execute_rq", "", False),
         (" rds_x+0x28b/0xaa0 net/rds/connection.c:399", "rds_x+0x28b/0xaa0", "rds_x", "", False),
         (" x_inline net/ipv4/tcp_output.c:1646 [inline]", "x_inline net/ipv4/tcp_output.c:1646 [inline]", "x_inline", "", False),
         (" dump_stack_lvl (lib/dump_stack.c:107 (discriminator 1)) ", "dump_stack_lvl (lib/dump_stack.c:107 (discriminator 1))", "dump_stack_lvl", "", False),
-        (" #3 [ffff8813663bbc80] rds_ib_x at ffffffffa041f7d1 [rds_rdma]", "rds_ib_x [rds_rdma]", "rds_ib_x", "rds_rdma", False),
-        (" #5 [ff646f199a8c7e00] ipoib_x+0x1b1 at ffffffffc0944ac1 [ib_ipoib]", "ipoib_x+0x1b1 [ib_ipoib]", "ipoib_x", "ib_ipoib", False),
+        (" #3 [ffff6641881dda60] rds_ib_x at ffffffffb024e7c4 [rds_rdma]", "rds_ib_x [rds_rdma]", "rds_ib_x", "rds_rdma", False),
+        (" #5 [ee828e499b6a7f00] ipoib_x+0x1b1 at ffffffffa0922ba4 [ib_ipoib]", "ipoib_x+0x1b1 [ib_ipoib]", "ipoib_x", "ib_ipoib", False),
         ("#12 [ffff800012345678] kthread at ffff80001008a1b4", "kthread", "kthread", "", False),
         ("#0  context_switch (kernel/sched/core.c:5238:2)", "context_switch", "context_switch", "", False),
         ("#4  rds_ib_y+0x245/0x3d0", "rds_ib_y+0x245/0x3d0", "rds_ib_y", "", False),
-        ("#1  0xffffffff816ab68b in __schedule () at kernel/sched/core.c:3000", "__schedule", "__schedule", "", False),
+        ("#1  0xffffffff648bd86d in __schedule () at kernel/sched/core.c:3000", "__schedule", "__schedule", "", False),
     ],
 )  # fmt: skip
 def test_frames(line, text, function, module, guess):
@@ -51,7 +51,7 @@ def test_frames(line, text, function, module, guess):
         "INFO: task a+0x1/0x2 is stuck",
         "#1 SMP PREEMPT_DYNAMIC Debian",
         "#2 fixed the build",
-        "RIP: 0010:dev_watchdog+0x232/0x240",
+        "RIP: 0010:dev_watchdog+0x235/0x251",
         "address 0x10+0x20/0x30",
         "func+0x12 is at offset",
         "  [<ffffffffffffffff>] 0xffffffffffffffff",
@@ -73,16 +73,16 @@ def test_crash_bt(trace):
         """
 crash> bt 7001
 PID: 7001   TASK: ffff88143f04c2c0  CPU: 14  COMMAND: "kworker/u96:2"
- #0 [ffffc90012345a58] __schedule at ffffffff816ab68b
- #1 [ffffc90012345ab0] schedule at ffffffff816abca7
- #2 [ffffc90012345ad0] schedule_timeout at ffffffff816aee71
- #3 [ffffc90012345b80] rds_ib_conn_shutdown at ffffffffa041f7d1 [rds_rdma]
- #4 [ffffc90012345c10] rds_conn_shutdown at ffffffffa03dc6e2 [rds]
- #5 [ffffc90012345cb0] rds_shutdown_worker at ffffffffa03e2699 [rds]
- #6 [ffffc90012345d00] process_one_work at ffffffff8109cda1
- #7 [ffffc90012345d50] worker_thread at ffffffff8109d92b
- #8 [ffffc90012345dc0] kthread at ffffffff810a304b
- #9 [ffffc90012345e50] ret_from_fork at ffffffff816b0752
+ #0 [ffffc90012345a58] __schedule at ffffffff648bd86d
+ #1 [ffffc90012345ab0] schedule at ffffffff648bdab7
+ #2 [ffffc90012345ad0] schedule_timeout at ffffffff648bff74
+ #3 [ffffc90012345b80] rds_ib_conn_shutdown at ffffffffb024e7c4 [rds_rdma]
+ #4 [ffffc90012345c10] rds_conn_shutdown at ffffffffb01ca8f5 [rds]
+ #5 [ffffc90012345cb0] rds_shutdown_worker at ffffffffb01f5899 [rds]
+ #6 [ffffc90012345d00] process_one_work at ffffffff6409acb4
+ #7 [ffffc90012345d50] worker_thread at ffffffff6409c95d
+ #8 [ffffc90012345dc0] kthread at ffffffff640b102d
+ #9 [ffffc90012345e50] ret_from_fork at ffffffff648d0735
 crash> quit
 """
     )
@@ -113,15 +113,15 @@ crash> quit
 def test_crash_bt_of_cpus_stopped_by_nmi(traces):
     facts = traces(
         """
-PID: 51     TASK: ff1c6a1a007e8000  CPU: 3   COMMAND: "kworker/u8:2"
+PID: 51     TASK: ee4a8b4b007f6000  CPU: 3   COMMAND: "kworker/u8:2"
     [exception RIP: rxe_completer+433]
 --- <NMI exception stack> ---
- #5 [ff646f199a8c7e00] rxe_completer+0x1b1 at ffffffffc0944ac1 [rdma_rxe]
- #6 [ff646f199a8c7e98] process_one_work+0x1a7 at ffffffff9bf10967
-PID: 52     TASK: ff1c69998efec000  CPU: 4   COMMAND: "sh"
- #0 [ff646f1980153d50] __schedule at ffffffff9c7d7646
- #1 [ff646f1980153d90] schedule at ffffffffc0944dc6
- #2 [ff646f1980153e98] entry_SYSCALL_64_after_hwframe at ffffffff9bf10967
+ #5 [ee828e499b6a7f00] rxe_completer+0x1b1 at ffffffffa0922ba4 [rdma_rxe]
+ #6 [ee828e499b6a7f96] process_one_work+0x1a7 at ffffffff9de40987
+PID: 52     TASK: ee4a89996fefa000  CPU: 4   COMMAND: "sh"
+ #0 [ee828e4960431c30] __schedule at ffffffff9a7c7828
+ #1 [ee828e4960431c90] schedule at ffffffffa0922ca8
+ #2 [ee828e4960431f96] entry_SYSCALL_64_after_hwframe at ffffffff9de40987
 """
     )
     assert [(f.kind, f.fields["pid"], f.fields["nmi"], f.fields["complete"]) for f in facts] == [
@@ -135,9 +135,9 @@ PID: 52     TASK: ff1c69998efec000  CPU: 4   COMMAND: "sh"
 def test_a_gap_in_the_numbers_of_a_crash_bt_makes_it_incomplete(trace):
     fact = trace(
         """
-PID: 52     TASK: ff1c69998efec000  CPU: 4   COMMAND: "sh"
- #0 [ff646f1980153d50] __schedule at ffffffff9c7d7646
- #2 [ff646f1980153e98] ret_from_fork at ffffffff9bf10967
+PID: 52     TASK: ee4a89996fefa000  CPU: 4   COMMAND: "sh"
+ #0 [ee828e4960431c30] __schedule at ffffffff9a7c7828
+ #2 [ee828e4960431f96] ret_from_fork at ffffffff9de40987
 """
     )
     assert fact.fields["complete"] is False
@@ -147,14 +147,14 @@ def test_proc_stack_with_the_ps_line_above_it(trace):
     fact = trace(
         """
 root     31337  0.0  0.0      0     0 ?        D    Mar03   0:01 [kworker/u32:1+nvme-wq]
-[<0>] destroy_cm_id+0xfe/0x220 [iw_cm]
-[<0>] iw_destroy_cm_id+0xe/0x10 [iw_cm]
-[<0>] nvme_rdma_free_queue+0x3e/0x50 [nvme_rdma]
-[<0>] nvme_rdma_reconnect_ctrl_work+0x22/0x30 [nvme_rdma]
-[<0>] process_one_work+0x1a7/0x370
-[<0>] worker_thread+0x30/0x380
-[<0>] kthread+0x112/0x130
-[<0>] ret_from_fork+0x35/0x40
+[<0>] destroy_cm_id+0x101/0x231 [iw_cm]
+[<0>] iw_destroy_cm_id+0x11/0x21 [iw_cm]
+[<0>] nvme_rdma_free_queue+0x41/0x61 [nvme_rdma]
+[<0>] nvme_rdma_reconnect_ctrl_work+0x25/0x41 [nvme_rdma]
+[<0>] process_one_work+0x1aa/0x381
+[<0>] worker_thread+0x33/0x391
+[<0>] kthread+0x115/0x141
+[<0>] ret_from_fork+0x38/0x51
 """
     )
     assert fact.kind == "task"
@@ -169,8 +169,8 @@ def test_proc_stack_with_the_command_above_it(trace):
     fact = trace(
         """
 # cat /proc/31337/stack
-[<ffffffff810a0b0c>] schedule_timeout+0x1/0x2
-[<ffffffff810a0b0d>] ib_cm_x+0x1/0x2 [ib_cm]
+[<ffffffff640a0b0c>] schedule_timeout+0x1/0x2
+[<ffffffff640a0b0d>] ib_cm_x+0x1/0x2 [ib_cm]
 [<ffffffffffffffff>] 0xffffffffffffffff
 """
     )
@@ -195,15 +195,15 @@ def test_sysrq_table(traces):
 [ 100.000002]   task                        PC stack   pid father
 [ 100.000003] dd              D    0  2001   1999 0x00000004
 [ 100.000004] Call Trace:
-[ 100.000005]  __schedule+0x2d3/0x840
-[ 100.000006]  io_schedule+0x16/0x40
-[ 100.000007]  entry_SYSCALL_64_after_hwframe+0x44/0xa9
-[ 100.000008] RIP: 0033:0x7f5fa7382154
+[ 100.000005]  __schedule+0x2d6/0x851
+[ 100.000006]  io_schedule+0x19/0x51
+[ 100.000007]  entry_SYSCALL_64_after_hwframe+0x47/0xba
+[ 100.000008] RIP: 0033:0x7e3eb7165432
 [ 100.000009] nfsd            D    0  2002      2 0x80004000
 [ 100.000010] Call Trace:
-[ 100.000011]  __schedule+0x2d3/0x840
-[ 100.000012]  __ib_drain_sq+0xfa/0x170 [ib_core]
-[ 100.000013]  svc_rdma_free+0x28/0x100 [rpcrdma]
+[ 100.000011]  __schedule+0x2d6/0x851
+[ 100.000012]  __ib_drain_sq+0xfd/0x181 [ib_core]
+[ 100.000013]  svc_rdma_free+0x2b/0x111 [rpcrdma]
 [ 100.000014]  ret_from_fork+0x1/0x2
 """
     )
@@ -218,7 +218,7 @@ def test_sysrq_table(traces):
 def test_arm64(trace):
     fact = trace(
         """
-Unable to handle kernel NULL pointer dereference at virtual address 0000000000000018
+Unable to handle kernel NULL pointer dereference at virtual address 0000000000000046
 Mem abort info:
   ESR = 0x0000000096000004
 Internal error: Oops: 0000000096000004 [#1] SMP
@@ -231,7 +231,7 @@ x29: ffff800012345678 x28: 0000000000000000
 Call trace:
  hns_roce_v2_poll_cq+0x40/0x100 [hns_roce_hw_v2]
  __ib_process_cq+0x50/0x1a0 [ib_core]
- ret_from_fork+0x10/0x18
+ ret_from_fork+0x13/0x29
 Code: d503233f
 """
     )
@@ -249,9 +249,9 @@ WARNING: CPU: 1 PID: 40 at drivers/infiniband/core/verbs.c:300 ib_x+0x40/0x80 [i
 Krnl PSW : 0704c00180000000 0000001234567890 (ib_x+0x44/0x80 [ib_core])
 Krnl GPRS: 0000000000000000 0000000000000001
 Call Trace:
- [<000000000ffa3ff4>] ib_x+0x44/0x80 [ib_core]
+ [<000000000eeb1ee2>] ib_x+0x44/0x80 [ib_core]
 ([<000000000ffa3ff5>] ib_y+0x44/0x80 [ib_core])
- [<0000000010a8550a>] ret_from_fork+0xa/0x30
+ [<0000000040b6330b>] ret_from_fork+0xd/0x41
 Last Breaking-Event-Address:
  [<0000000000000007>] 0x7
 ---[ end trace 0000000000000000 ]---
@@ -267,7 +267,7 @@ Last Breaking-Event-Address:
 def test_powerpc(trace):
     fact = trace(
         """
-BUG: Unable to handle kernel data access at 0x00000018
+BUG: Unable to handle kernel data access at 0x00000046
 Oops: Kernel access of bad area, sig: 11 [#1]
 CPU: 3 PID: 12 Comm: a Not tainted 6.1.0 #1
 NIP:  c008000001b22f0c LR: c008000001b22e00 CTR: c0000000001a2b3c
@@ -289,19 +289,19 @@ Call Trace:
 def test_old_kernels_print_addresses_and_raw_words(trace):
     fact = trace(
         """
-BUG: unable to handle kernel NULL pointer dereference at 0000000000000018
-IP: [<ffffffffa069d628>] iscsi_x+0x28/0x70 [ib_iser]
+BUG: unable to handle kernel NULL pointer dereference at 0000000000000046
+IP: [<ffffffffb089c856>] iscsi_x+0x28/0x70 [ib_iser]
 PGD 0
 Oops: 0000 [#1] SMP
 Pid: 99, comm: scsi_eh_3 Tainted: GF          O 3.8.13-1.el6uek.x86_64 #1
-RIP: 0010:[<ffffffffa069d628>]  [<ffffffffa069d628>] iscsi_x+0x28/0x70 [ib_iser]
+RIP: 0010:[<ffffffffb089c856>]  [<ffffffffb089c856>] iscsi_x+0x28/0x70 [ib_iser]
 Stack:
  ffff880123456789 ffff880123456789 0000000000000000 ffff880123456789
 Call Trace:
- [<ffffffffa0610029>] iscsi_prep+0x129/0x150 [libiscsi]
- [<ffffffff813c2694>] ? scsi_send+0xd4/0x3a0
- [<ffffffff81082a6e>] kthread+0xce/0xe0
- [<ffffffff8159b66c>] ret_from_fork+0x7c/0xb0
+ [<ffffffffb0840059>] iscsi_prep+0x129/0x150 [libiscsi]
+ [<ffffffff641a5892>] ? scsi_send+0xd4/0x3a0
+ [<ffffffff64065b8f>] kthread+0xd1/0xf1
+ [<ffffffff6439d88a>] ret_from_fork+0x7f/0xc1
 """
     )
     assert fact.fields["functions"] == ["iscsi_x", "iscsi_prep", "kthread", "ret_from_fork"]
@@ -321,7 +321,7 @@ Call Trace:
  rds_tcp_x+0x1/0x2 net/rds/tcp.c:10
  process_one_work kernel/workqueue.c:3200 [inline]
  process_scheduled_works+0xa12/0x17c0 kernel/workqueue.c:3335
- ret_from_fork_asm+0x1a/0x30 arch/x86/entry/entry_64.S:244
+ ret_from_fork_asm+0x1d/0x41 arch/x86/entry/entry_64.S:244
  </TASK>
 """
     )
@@ -341,11 +341,11 @@ def test_bare_frames_in_a_commit_text_are_a_trace_without_a_header(trace):
     fact = trace(
         """
     native_queued_spin_lock_slowpath+0xb/0xf
-    send_mad+0x3d2/0x590 [ib_core]
-    path_rec_start+0xa3/0x140 [ib_ipoib]
+    send_mad+0x3d5/0x5a1 [ib_core]
+    path_rec_start+0xa6/0x151 [ib_ipoib]
     </IRQ>
-    send_mad+0x3e5/0x590 [ib_core]
-    rdma_resolve_route+0x287/0x810 [rdma_cm]
+    send_mad+0x3e8/0x5a1 [ib_core]
+    rdma_resolve_route+0x28a/0x821 [rdma_cm]
 """
     )
     assert fact.kind == "kernel.trace"
@@ -373,14 +373,14 @@ def test_a_lost_header_is_told_from_the_frames(trace, innermost, kind):
 def test_a_report_that_begins_in_its_middle(trace):
     fact = trace(
         """
-[ 77.000001][T44]  kthread+0x3b0/0x770
-[ 77.000002][T44]  ret_from_fork+0x30/0x70
+[ 77.000001][T44]  kthread+0x3b3/0x781
+[ 77.000002][T44]  ret_from_fork+0x33/0x81
 [ 77.000003][T44]  </TASK>
 [ 77.000004][T44]
 [ 77.000005][T44] Allocated by task 40:
-[ 77.000006][T44]  alloc_work_entries+0xa9/0x260 [iw_cm]
+[ 77.000006][T44]  alloc_work_entries+0xac/0x271 [iw_cm]
 [ 77.000007][T44] Freed by task 44:
-[ 77.000008][T44]  kfree+0x13a/0x4b0
+[ 77.000008][T44]  kfree+0x13d/0x4c1
 """
     )
     assert (fact.kind, fact.fields["complete"]) == ("kernel.use_after_free", False)
@@ -411,7 +411,7 @@ def test_a_module_that_was_wrapped_to_the_next_line(trace):
 
 def test_an_address_whose_function_was_wrapped_to_the_next_line(trace):
     fact = trace(
-        "unreferenced object 0xffff888112223000 (size 128):\n backtrace:\n [<0000000012345678>]\n qedr_x+0x1/0x2 [qedr]\n"
+        "unreferenced object 0xffff666412223000 (size 128):\n backtrace:\n [<0000000012345678>]\n qedr_x+0x1/0x2 [qedr]\n"
     )
     assert fact.fields["functions"] == ["qedr_x"]
 
@@ -425,7 +425,7 @@ def test_drgn_with_the_sources_lines(trace):
 #2  schedule (kernel/sched/core.c:6627:3)
 #3  destroy_cm_id (drivers/infiniband/core/iwcm.c:395:2)
 #4  worker_thread (kernel/workqueue.c:2440:4)
-#5  ret_from_fork+0x22/0x30 (arch/x86/entry/entry_64.S:312)
+#5  ret_from_fork+0x25/0x41 (arch/x86/entry/entry_64.S:312)
 """
     )
     assert (fact.kind, fact.fields["style"], fact.fields["subsystem"]) == (
@@ -440,8 +440,8 @@ def test_tasks_as_drgn_tools_name_them(trace):
     fact = trace(
         """
 PID: 7001    TASK: ffff9f1a9a1e0000 [D] CPU: 3   COMMAND: "kworker/u8:2"
- #0 [ffffc90012345a58] __schedule at ffffffff816ab68b
- #1 [ffffc90012345ab0] ret_from_fork at ffffffff816abca7
+ #0 [ffffc90012345a58] __schedule at ffffffff648bd86d
+ #1 [ffffc90012345ab0] ret_from_fork at ffffffff648bdab7
 """
     )
     assert (fact.fields["state"], fact.fields["pid"], fact.fields["complete"]) == ("D", 7001, True)
@@ -452,7 +452,7 @@ def test_stacks_of_programs_are_none(traces):
         """
 Process 811 (mysqld) of user 27 dumped core.
 Stack trace of thread 811:
-#0  0x00007f5fa7382154 __pthread_kill_implementation (libc.so.6 + 0x8a1b4)
+#0  0x00007e3eb7165432 __pthread_kill_implementation (libc.so.6 + 0x8a1b4)
 #1  0x00007f5fa7341d46 raise (libc.so.6 + 0x41d46)
 #2  0x000055d1c0ffee00 main (mysqld + 0x1000)
 #0  0x00007ffff7e4a000 in raise () from /lib64/libc.so.6

@@ -27,7 +27,7 @@ COMPILED = read_compiled(data_dir("rules")) or compile_rules(data_dir("rules"))
         ("int", "-12", -12),
         ("int", "x", None),
         ("hex", "0x1F", 31),
-        ("hex", "000419", 1049),
+        ("hex", "0004a7", 1191),
         ("hexstr", "0000ff", "0xff"),
         ("ip", "10.0.0.7", "10.0.0.7"),
         ("ip", "::ffff:10.0.0.7", "10.0.0.7"),
