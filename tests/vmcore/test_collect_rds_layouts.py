@@ -174,3 +174,16 @@ def test_queued_messages(kernel):
     )
     row = facts(kernel)[0][0]
     assert (row["queued_messages"], row["queued_bytes"]) == (3, 3 * 4096)
+
+
+def test_reconnect_timer(kernel):
+    """A connect work that waits for its timer; the newest layout has one work for both ways."""
+    conn = kernel.connection(**ENDS, state=0)
+    cp = kernel.path(conn)
+    work = cp.cp_up_or_down_w if kernel.layout == "rds_uek_new" else kernel.member(cp, "conn_w")
+    assert not facts(kernel)[0][0]["reconnect_timer"]
+    entry = work.timer.entry
+    kernel.set(entry.next if kernel.layout == "rds_uek4" else entry.pprev, conn)
+    kernel.set(work.work.data.counter, 1)
+    row = facts(kernel)[0][0]
+    assert (row["reconnect_timer"], row["connect_pending"]) == (True, True)

@@ -166,12 +166,22 @@ def test_flush_of_a_work_and_who_waits_behind_it(kernel):
     ]
 
 
-def test_sleep_with_a_timeout_is_dated_by_the_worker(kernel):
+def test_sleep_with_a_timeout_is_dated_by_the_worker():
+    kernel = RdsKernel("rds_uek5")
     task, _ = running_work(kernel, 70)
     timer = on_stack(kernel, task, "struct process_timer", 128)
     kernel.set(timer.timer.function, kernel.prog.symbol("process_timeout").address)
-    kernel.set(timer.timer.entry.pprev, task)
     kernel.set(timer.task, task)
+    view = view_of(kernel, "schedule_timeout")
+    assert view.wait(row(view, task))[1] != "worker.last_active"  # the timer is not queued
+    kernel.set(timer.timer.entry.pprev, task)
+    assert view.wait(row(view, task)) == (5.0, "worker.last_active")
+
+
+def test_sleep_with_a_timeout_before_timers_knew_their_task(kernel):
+    task, _ = running_work(kernel, 70)
+    timer = on_stack(kernel, task, "struct timer_list", 128)
+    kernel.set(timer.function, kernel.prog.symbol("process_timeout").address)
     view = view_of(kernel, "schedule_timeout")
     assert view.wait(row(view, task)) == (5.0, "worker.last_active")
 

@@ -12,6 +12,7 @@ from drgn.helpers.linux.cpumask import for_each_possible_cpu
 from drgn.helpers.linux.percpu import per_cpu
 
 from rdmadiag.vmcore.helpers.text import c_string
+from rdmadiag.vmcore.helpers.timekeeping import timer_pending
 from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
@@ -144,6 +145,6 @@ def task_sleeps_with_timeout(task: Object) -> bool:
     for index, word in enumerate(words):
         if word == function:
             timer = Object(prog, type_, address=sp + 8 * index - offset)
-            if timer.task == task and timer.timer.entry.pprev:
+            if timer.task == task and timer_pending(timer.timer):
                 return True
     return False

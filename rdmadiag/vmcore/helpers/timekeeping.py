@@ -13,6 +13,7 @@ __all__ = (
     "real_seconds",
     "seconds_until",
     "tick_rate",
+    "timer_pending",
     "uptime_seconds",
 )
 
@@ -58,12 +59,26 @@ def jiffies_to_seconds(prog: Program, value: int) -> float:
     return (jiffies(prog) - value) / tick_rate(prog)
 
 
+def timer_pending(timer: Object) -> bool:
+    """
+    Return whether a timer is queued.
+
+    :param timer: ``struct timer_list``
+    """
+    # Since Linux kernel commit 1dabbcec2c0a ("timer: Use hlist for the timer wheel hash buckets") (in v4.2),
+    # the entry is a hash chain's node. Before that, it is a list's.
+    try:
+        return bool(timer.entry.pprev.value_())
+    except AttributeError:
+        return bool(timer.entry.next.value_())
+
+
 def seconds_until(timer: Object) -> float | None:
     """
     Return the seconds until a timer fires (negative: overdue), ``None`` when it is not queued.
 
     :param timer: ``struct timer_list``
     """
-    if not timer.entry.pprev.value_():
+    if not timer_pending(timer):
         return None
     return -jiffies_to_seconds(timer.prog_, int(timer.expires.value_()))

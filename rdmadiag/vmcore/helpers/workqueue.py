@@ -13,6 +13,7 @@ from drgn.helpers.linux.idr import idr_for_each
 
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
 from rdmadiag.vmcore.helpers.text import c_string
+from rdmadiag.vmcore.helpers.timekeeping import timer_pending
 from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
@@ -197,7 +198,7 @@ def delayed_work_timer_queued(dwork: Object) -> bool:
 
     :param dwork: ``struct delayed_work``
     """
-    return bool(dwork.timer.entry.pprev.value_())
+    return timer_pending(dwork.timer)
 
 
 def workqueue_max_active(wq: Object) -> int:

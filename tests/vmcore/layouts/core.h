@@ -17,7 +17,6 @@ struct thread_struct { unsigned long sp; };
 union thread_union { unsigned long stack[512]; };
 struct mutex_waiter { struct list_head list; struct task_struct *task; };
 struct rwsem_waiter { struct list_head list; struct task_struct *task; };
-struct process_timer { struct timer_list timer; struct task_struct *task; };
 
 struct workqueue_struct {
 	struct list_head pwqs;

@@ -1,4 +1,5 @@
 /* linux-uek 4.1.12: no paths, IPv4 addresses, i_scq and i_rcq, no i_flags. */
+struct timer_list { struct list_head entry; unsigned long expires; void *function; unsigned long data; };
 struct rds_transport { char t_name[16]; };
 struct rds_header { __be32 h_len; };
 struct rds_incoming { struct rds_header i_hdr; };

@@ -1,4 +1,5 @@
 /* linux-uek 4.14: paths with cp_ names, IPv6 addresses, i_scq and i_rcq, i_flags as a mask. */
+struct process_timer { struct timer_list timer; struct task_struct *task; };
 struct rds_transport { char t_name[16]; };
 struct rds_header { __be32 h_len; };
 struct rds_incoming { struct rds_header i_hdr; };

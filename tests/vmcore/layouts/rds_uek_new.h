@@ -1,4 +1,5 @@
 /* The newest linux-uek: one delayed work for up and down, i_flags as a bit field. */
+struct process_timer { struct timer_list timer; struct task_struct *task; };
 struct rds_transport { char t_name[16]; };
 struct rds_header { __be32 h_len; };
 struct rds_incoming { struct rds_header i_hdr; };
