@@ -8,6 +8,8 @@ from typing import Any
 from rdmadiag.facts.model import Collected, Fact, Moment
 
 ANY_HOST = "*"
+NEAR_LINES = 20
+"""Records so many lines apart are taken to be near in time when a log has no clock."""
 
 
 def value_of(fact: Fact, name: str) -> Any:
@@ -26,6 +28,7 @@ class FactStore:
         self._by_kind: dict[str, list[Fact]] = defaultdict(list)
         for fact in collected.facts:
             self._by_kind[fact.kind].append(fact)
+        self._boots: dict[str, dict[int, tuple[Moment, Moment]]] | None = None
         self._indexes: dict[tuple[str, tuple[str, ...], bool], dict[Any, Timed]] = {}
 
     def count(self) -> dict[str, int]:
@@ -35,6 +38,17 @@ class FactStore:
     def of(self, kinds: Iterable[str]) -> list[Fact]:
         """Return all facts of *kinds*."""
         return [fact for kind in kinds for fact in self._by_kind.get(kind, ())]
+
+    def boots(self, host: str) -> dict[int, tuple[Moment, Moment]]:
+        """Return the first and the last moment that facts of *host* speak of, by boot."""
+        if self._boots is None:
+            self._boots = defaultdict(dict)
+            for fact in sorted((f for fs in self._by_kind.values() for f in fs), key=sort_key):
+                if fact.time is not None and not _bare(fact.time):
+                    known = self._boots[fact.host]
+                    first, _ = known.get(fact.time.boot, (fact.time, fact.time))
+                    known[fact.time.boot] = (first, fact.time)
+        return self._boots.get(host, {})
 
     def find(self, kind: str, host: str, names: Sequence[str], values: Sequence[Any]) -> "Timed":
         """
@@ -73,6 +87,29 @@ class Timed:
         ]
         self._walls = sorted(walls)
         self._ups = sorted(ups)
+        self._bare = sorted(
+            (f.where.input, f.time.order, i)
+            for i, f in enumerate(self.facts)
+            if f.time and _bare(f.time)
+        )
+
+    def around(self, middle: Fact, before: float | None, after: float | None) -> list[Fact]:
+        """Return the facts in a window around *middle*; where there is no clock at all, the order of lines serves."""
+        if middle.time is None:
+            return []
+        if _bare(middle.time):
+            return self._lines_around(middle.where.input, middle.time.order, before, after)
+        return self.window(middle.time, before, after)
+
+    def _lines_around(
+        self, source: str, order: int, before: float | None, after: float | None
+    ) -> list[Fact]:
+        """Take so many lines of *source* for the window; a limit of 0 is none on that side, no limit all."""
+        low = float("-inf") if before is None else order - NEAR_LINES * (before > 0)
+        high = float("inf") if after is None else order + NEAR_LINES * (after > 0)
+        start = bisect_left(self._bare, (source, low, -1))
+        stop = bisect_right(self._bare, (source, high, len(self.facts)))
+        return [self.facts[i] for _, _, i in self._bare[start:stop]]
 
     def window(self, at: Moment, before: float | None, after: float | None) -> list[Fact]:
         """
@@ -92,6 +129,10 @@ class Timed:
             stop = bisect_right(self._walls, (high, len(self.facts)))
             chosen.update(i for _, i in self._walls[start:stop])
         return [f for i in sorted(chosen) if _inside(f := self.facts[i], at, before, after)]
+
+
+def _bare(moment: Moment) -> bool:
+    return moment.wall is None and moment.uptime is None
 
 
 def _limits(middle: float, before: float | None, after: float | None) -> tuple[float, float]:

@@ -113,13 +113,15 @@ def _pool(
     if any(v is None for v in values):
         return []
     pools = [store.find(kind, host, tuple(join), values) for kind in clue_kinds(clue)]
-    window, at = _window(clue, found)
+    window, middle = _window(clue, found)
     if not clue.near:
         facts = [f for p in pools for f in p.facts]
-    elif window and at:
-        facts = [f for p in pools for f in p.window(at, window.before, window.after)]
+    elif window and middle:
+        facts = [f for p in pools for f in p.around(middle, window.before, window.after)]
     else:
         facts = []
+    if window and middle and window.same_boot:
+        facts = [f for f in facts if not _rebooted(middle, f)]
     return sorted(facts, key=sort_key) if len(pools) > 1 else facts
 
 
@@ -145,29 +147,42 @@ def _key_value(there: str, candidate: Candidate, found: Mapping[str, Any]) -> An
     return value
 
 
-def _window(clue: Clue, found: Mapping[str, Any]) -> tuple[Window | None, Moment | None]:
-    """Return the first of the clue's windows whose middle is known, and that middle."""
+def _window(clue: Clue, found: Mapping[str, Any]) -> tuple[Window | None, Fact | None]:
+    """Return the first of the clue's windows whose middle is known, and a fact at that middle."""
     windows = clue.near if isinstance(clue.near, list) else [clue.near] if clue.near else []
     for window in windows:
-        at = _middle(window, found.get(window.of))
-        if at is not None:
-            return window, at
+        middle = _middle(window, found.get(window.of))
+        if middle is not None:
+            return window, middle
     return None, None
 
 
-def _middle(window: Window, match: Match | None) -> Moment | None:
-    """Return the time of *match*, or a moment *at* seconds before it."""
-    if match is None or match.moment is None or not window.at:
-        return match.moment if match else None
+def _middle(window: Window, match: Match | None) -> Fact | None:
+    """Return the fact of *match*, set back by the seconds that the field *at* holds."""
+    if match is None or match.moment is None:
+        return None
+    if not window.at:
+        return match.fact
     age = match.fact.fields.get(window.at)
     if not isinstance(age, int | float):
         return None
     time = match.moment
-    return replace(
+    earlier = replace(
         time,
         wall=None if time.wall is None else time.wall - age,
         uptime=None if time.uptime is None else time.uptime - age,
     )
+    return replace(match.fact, time=earlier)
+
+
+def _rebooted(first: Fact, second: Fact) -> bool:
+    """Tell whether two facts of one host are of different boots; unknown counts as no."""
+    if first.host != second.host or first.time is None or second.time is None:
+        return False
+    told = first.where.input == second.where.input or (
+        first.time.uptime is not None and second.time.uptime is not None
+    )
+    return told and first.time.boot != second.time.boot
 
 
 def _dense(facts: list[Fact], at_least: int, within: float | None) -> list[Fact]:
@@ -186,15 +201,19 @@ def _dense(facts: list[Fact], at_least: int, within: float | None) -> list[Fact]
 def _pick(facts: list[Fact], clue: Clue, found: Mapping[str, Any]) -> Fact:
     if clue.pick == "last":
         return facts[-1]
-    _, at = _window(clue, found)
-    if clue.pick == "nearest" and at is not None:
+    _, middle = _window(clue, found)
+    if clue.pick == "nearest" and middle is not None and middle.time is not None:
+        at = middle.time
         return min(facts, key=lambda f: _distance(f, at))
     return facts[0]
 
 
-def _distance(fact: Fact, at: Moment) -> float:
-    gap = fact.time.since(at) if fact.time else None
-    return abs(gap) if gap is not None else float("inf")
+def _distance(fact: Fact, at: Moment) -> tuple[float, int]:
+    """Return how far a fact is, in seconds and then in lines."""
+    if fact.time is None:
+        return float("inf"), 0
+    gap = fact.time.since(at)
+    return abs(gap) if gap is not None else float("inf"), abs(fact.time.order - at.order)
 
 
 def evidence_of(

@@ -74,6 +74,21 @@ def same_subnet(left: Any, right: Any, bits: int = 24) -> bool:
         return False
 
 
+class Unknown(jinja2.ChainableUndefined):
+    """A name that is not there: false, and so is every comparison with it."""
+
+    __slots__ = ()
+
+    def _is_unknown(self, _other: object) -> bool:
+        return False
+
+    __lt__ = __le__ = __gt__ = __ge__ = _is_unknown  # type: ignore[assignment]
+
+    def __call__(self, *_args: object, **_keys: object) -> "Unknown":  # type: ignore[override]
+        """Return itself: a method of a clue that was not found gives nothing."""
+        return self
+
+
 class RuleSandbox(SandboxedEnvironment):
     """Jinja2's sandbox without the two operators by which a short text takes all time and memory."""
 
@@ -89,9 +104,7 @@ class RuleSandbox(SandboxedEnvironment):
 
 def environment() -> SandboxedEnvironment:
     """Return the sandbox with the names that rules may use."""
-    env = RuleSandbox(
-        undefined=jinja2.ChainableUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-    )
+    env = RuleSandbox(undefined=Unknown, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     env.tests["in_stack"] = in_stack
     env.globals.clear()
     env.globals.update(

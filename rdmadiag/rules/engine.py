@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rdmadiag.facts.model import Coverage, InputInfo, Moment
+from rdmadiag.facts.model import Coverage
 from rdmadiag.facts.store import FactStore
 from rdmadiag.rules.candidates import candidates
 from rdmadiag.rules.clues import Candidate, Match, clue_kinds, evidence_of, find
@@ -17,6 +17,8 @@ from rdmadiag.rules.conditions import condition, template
 from rdmadiag.rules.schema import Diagnosis, Verdict
 
 Outcome = Literal["fired", "ruled-out", "not-applicable", "could-not-run"]
+SPAN = "log.span"
+"""Fact that a log gives for each host: from when to when it speaks of it."""
 SHOWN_REASONS = 3
 """How many candidates a ruled-out reason names before it counts the rest."""
 
@@ -43,19 +45,31 @@ class Result:
 
 
 class HostLog:
-    """How far the inputs of a host reach; conditions see it as ``log``."""
+    """How far what was read of a host reaches; conditions see it as ``log``."""
 
-    def __init__(self, inputs: Iterable[InputInfo], host: str) -> None:
-        mine = [i for i in inputs if i.host in (host, "")]
-        self._ends = [i.end for i in mine if i.end is not None]
+    def __init__(self, store: FactStore, host: str) -> None:
+        inputs = store.collected.inputs
+        ends = [i.end for i in inputs if i.host == host and i.end is not None]
+        ends += [f.time for f in store.of((SPAN,)) if f.host == host and f.time is not None]
+        self._ends = ends
+        self._boots = store.boots(host)
 
     def after(self, match: Match | None) -> float:
-        """Return for how many seconds after *match* there is still something said; 0 when unknown."""
-        moment: Moment | None = match.moment if match is not None else None
+        """Return for how many seconds after *match*, in the same boot, there is still something said; 0 when unknown."""
+        moment = match.moment if match is not None else None
         if moment is None:
             return 0.0
-        gaps = [end.since(moment) for end in self._ends]
+        gaps = [end.since(moment) for end in self._ends if end.boot == moment.boot]
+        if moment.boot in self._boots:
+            gaps.append(self._boots[moment.boot][1].since(moment))
+        gaps.append(self.reboot(match))
         return max((g for g in gaps if g is not None), default=0.0)
+
+    def reboot(self, match: Match | None) -> float | None:
+        """Return after how many seconds the next boot is seen; ``None`` when none is, or it cannot be told when."""
+        moment = match.moment if match is not None else None
+        later = [b for b in self._boots if moment is not None and b > moment.boot]
+        return self._boots[min(later)][0].since(moment) if moment and later else None
 
 
 def seconds_between(first: Match | None, last: Match | None) -> float | None:
@@ -99,7 +113,7 @@ def _look(
     names: dict[str, Any] = {
         "subject": candidate.key,
         "host": candidate.host,
-        "log": HostLog(store.collected.inputs, candidate.host),
+        "log": HostLog(store, candidate.host),
         "gap": seconds_between,
     }
     for name, clue in rule.clues.items():

@@ -113,12 +113,14 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         (``shutdown_wait_seconds``: the moment the shutdown began), or empty for its time.
     :ivar before: How many seconds before it the window opens; ``null``: any time before.
     :ivar after: How many seconds after it the window closes; ``null``: any time after.
+    :ivar same_boot: A reboot ends the window.
     """
 
     of: str
     at: str = ""
     before: float | None = 0.0
     after: float | None = 0.0
+    same_boot: bool = False
 
 
 class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
