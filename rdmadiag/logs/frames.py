@@ -21,7 +21,7 @@ _KERNEL = Lazy(
 )
 _CRASH = Lazy(
     rf"\s*#(?P<index>\d+)\s+\[(?:[0-9a-f]{{8,16}})\]\s+(?P<function>{_NAME})"
-    r"(?P<offset>\+(?:0x[0-9a-f]+|\d+))?\s+at\s+[0-9a-f]{6,16}(?:\s+\[(?P<module>[\w-]+)\])?\s*(?:\(.*\))?\s*"
+    r"(?P<offset>\+(?:0x[0-9a-f]+|\d+))?\s+at\s+[0-9a-f]{6,16}(?:\s+\[(?P<module>[\w-]+)\])?\s*(?:(?:\(|<-|#|//).*)?"
 )
 _DEBUGGER = Lazy(
     rf"\s*#(?P<index>\d+)\s+(?:0xf{{4}}[0-9a-f]+ in )?(?P<function>{_NAME})(?P<offset>\+0x[0-9a-f]+/0x[0-9a-f]+)?"

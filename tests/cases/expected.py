@@ -18,6 +18,7 @@ def faults(report: Row, expect: Row) -> list[str]:
     ids = [f["id"] for f in found]
     return [
         *_any_of(expect.get("any_of"), found),
+        *(f"{f['id']}: {t}" for f in found for t in _texts(f) if "could not be made" in t),
         *(f"{i} must not fire" for i in expect.get("none_of", ()) if i in ids),
         *(w for want in expect.get("findings", ()) for w in _finding(want, found)),
         *(
@@ -61,10 +62,14 @@ def _misses(want: Row, finding: Row) -> list[str]:
             for f in finding["fixes"]
         ):
             misses.append(f"fix {fix} is not {statuses}")
-    for text in want.get("says", ()):
-        if text not in finding["summary"]:
-            misses.append(f"the summary does not say {text!r}")
+    said = finding["summary"]
+    misses += [f"the summary does not say {x!r}" for x in want.get("says", ()) if x not in said]
     return misses
+
+
+def _texts(finding: Row) -> list[str]:
+    steps = [t for step in finding["next_steps"] for t in step.values()]
+    return [finding["title"], finding["summary"], finding["explanation"], *steps]
 
 
 def _checks(wanted: Row, checks: list[Row]) -> Iterator[str]:
