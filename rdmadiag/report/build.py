@@ -77,6 +77,8 @@ def _input(info: InputInfo) -> InputRow:
         unparsed=info.unparsed,
         types=info.types,
         problems=[ProblemRow(p.what, p.where) for p in info.problems],
+        start=time_of(info.start),
+        end=time_of(info.end),
     )
 
 
@@ -109,7 +111,7 @@ def _severity(fired: Fired) -> Severity:
     for severity in ("critical", "warning", "info"):
         source = fired.rule.severity_when.get(severity)
         if source and condition(source)(fired.names):
-            return severity  # type: ignore[return-value]
+            return severity
     return fired.rule.severity
 
 
@@ -204,5 +206,5 @@ def _tables(facts: Iterable[Fact]) -> dict[str, list[dict[str, Any]]]:
         if fact.where.line is None:
             rows = tables.setdefault(fact.kind, [])
             if len(rows) < TABLE_ROWS:
-                rows.append(fact.fields)
+                rows.append({"host": fact.host, **fact.fields})
     return dict(sorted(tables.items()))
