@@ -118,6 +118,7 @@ def _contents(dump: Dump, pages: dict[int, bytes], *, by_pages: bool) -> KdumpCo
         vmcoreinfo=core.vmcoreinfo,
         phys_base=dump.info.number("phys_base") or 0,
         max_mapnr=max(pages) + 1,
+        dump_level=core.kdump.dump_level if core.kdump else 0,
         nr_cpus=core.kdump.nr_cpus if core.kdump else len(core.prstatus),
         pages=pages,
     )

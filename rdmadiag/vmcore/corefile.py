@@ -3,14 +3,14 @@ Core files
 ----------
 
 What a dump file says of itself before anything in it is interpreted: its format, whether it is whole, and
-its notes. The formats are ELF cores, the kdump-compressed format (makedumpfile's ``diskdump_mod.h``) and
-that format flattened, as QEMU and ``makedumpfile -F`` write it.
+its notes. The formats are ELF cores, the kdump-compressed format, and that format flattened, as QEMU and
+``makedumpfile -F`` write it.
 """
 
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,13 @@ from typing import BinaryIO
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.kdump_header import (
+    FileReader,
+    KdumpHeader,
+    end_of_pages,
+    marks_of,
+    parse_header,
+)
 from rdmadiag.vmcore.notes import NT_PRSTATUS, notes_of, pack_note
 
 __all__ = ("LIVE", "CoreFile", "KdumpHeader", "pack_origin", "read_core_file")
@@ -26,60 +33,14 @@ LIVE = "/proc/kcore"
 """The running kernel: opened only under this very name."""
 
 ELF, KDUMP, FLATTENED = b"\x7fELF", b"KDUMP   ", b"makedumpfile\0\0\0\0"
-INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
-"""``DUMP_DH_COMPRESSED_INCOMPLETE`` and ``DUMP_DH_EXCLUDED_VMEMMAP`` of the header's status."""
 
 _FLAT_HEADER, _FLAT_RECORDS, _FLAT_END = 4096, 256, b"\xff" * 16
 _MAX_NOTES = 64 << 20
 _PLAUSIBLE = 256
 """A file that is cut to less than a 256th of what its page descriptors say is not cut but damaged."""
-_DESCRIPTOR = 24
 _PN_XNUM = 0xFFFF
 _PT_NOTE, _ET_CORE = 4, 4
 _NOTE = b"RDMADIAG"
-
-
-@dataclass(frozen=True, slots=True)
-class KdumpHeader:
-    """
-    ``struct disk_dump_header`` and ``struct kdump_sub_header``.
-
-    :ivar bitmap_blocks: Blocks of both bitmaps: pages that exist, and pages that are in the file; in a dump that
-        is part of another (a capsule) of the second alone.
-    """
-
-    version: int
-    utsname: bytes
-    status: int
-    block_size: int
-    sub_hdr_size: int
-    bitmap_blocks: int
-    nr_cpus: int
-    dump_level: int
-    phys_base: int
-    max_mapnr: int
-    vmcoreinfo: tuple[int, int]
-    notes: tuple[int, int]
-    eraseinfo: tuple[int, int]
-
-    @property
-    def machine(self) -> str:
-        """Architecture of the kernel; empty in QEMU's dumps."""
-        return self.utsname[4 * 65 : 5 * 65].split(b"\0", 1)[0].decode("ascii", "replace")
-
-    @property
-    def second_bitmap(self) -> tuple[int, int]:
-        """Place and size of the bitmap of pages that are in the file."""
-        start = (1 + self.sub_hdr_size) * self.block_size
-        size = self.bitmap_blocks * self.block_size
-        if self.max_mapnr > 4 * size:
-            return start, size
-        return start + size // 2, size // 2
-
-    @property
-    def descriptors(self) -> int:
-        """Place of the page descriptors."""
-        return (1 + self.sub_hdr_size + self.bitmap_blocks) * self.block_size
 
 
 @dataclass(slots=True)
@@ -126,11 +87,12 @@ def read_core_file(path: str | Path) -> CoreFile:
         _refuse_live(Path(path))
         with Path(path).open("rb") as file:
             core = _identify(Path(path), file)
-    except (OSError, struct.error) as error:
-        reason = (
-            "is cut short inside its headers" if isinstance(error, struct.error) else error.strerror
-        )
-        raise UserError(f"{path}: {reason}") from error
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from error
+    except struct.error as error:
+        raise UserError(f"{path}: is cut short inside its headers") from error
     _unpack_origin(core)
     if not core.vmcoreinfo:
         raise UserError(f"{path}: has no VMCOREINFO note, so it is not a dump of a Linux kernel")
@@ -150,9 +112,8 @@ def _unpack_origin(core: CoreFile) -> None:
             with suppress(ValueError, TypeError, KeyError):
                 origin = json.loads(text)
                 core.by_pages = bool(origin["by_pages"])
-                core.problems += [
-                    Problem(str(what), str(where)) for what, where in origin["problems"]
-                ]
+                pairs = [(str(what), str(where)) for what, where in origin["problems"]]
+                core.problems += [Problem(*pair) for pair in pairs]
 
 
 def _refuse_live(path: Path) -> None:
@@ -164,48 +125,47 @@ def _identify(path: Path, file: BinaryIO) -> CoreFile:
     size = file.seek(0, os.SEEK_END)
     if not size:
         raise UserError(f"{path}: is empty")
-    magic = _read(file, 0, 16)
+
+    def read(offset: int, count: int) -> bytes:
+        # The headers may say anything.
+        file.seek(min(offset, size))
+        return file.read(max(0, min(count, size - offset)))
+
+    magic = read(0, 16)
     if magic.startswith(ELF):
-        return _elf(CoreFile(path, "elf", size), file)
+        return _elf(CoreFile(path, "elf", size), read)
     if magic.startswith(KDUMP):
-        return _kdump(CoreFile(path, "kdump", size), file)
+        return _kdump(CoreFile(path, "kdump", size), read)
     if magic == FLATTENED:
-        return _flattened(CoreFile(path, "flattened", size), file)
+        return _flattened(CoreFile(path, "flattened", size), read)
     raise UserError(f"{path}: is not a kernel crash dump (neither an ELF core nor a kdump file)")
 
 
-def _read(file: BinaryIO, offset: int, size: int) -> bytes:
-    """Read a part of a file, as much of it as there is; the header may say anything."""
-    end = file.seek(0, os.SEEK_END)
-    file.seek(min(offset, end))
-    return file.read(max(0, min(size, end - offset)))
-
-
-def _elf(core: CoreFile, file: BinaryIO) -> CoreFile:
+def _elf(core: CoreFile, read: FileReader) -> CoreFile:
     """Read the program headers of a 64-bit little-endian core."""
-    head = _read(file, 0, 64)
+    head = read(0, 64)
     if head[4:6] != b"\x02\x01":
         raise UserError(f"{core.path}: only dumps of 64-bit little-endian kernels can be read")
     (kind,) = struct.unpack_from("<H", head, 16)
     if kind != _ET_CORE:
         raise UserError(f"{core.path}: is an ELF file, but not a core")
     end = 0
-    for type_, offset, size in _program_headers(file, head):
+    for type_, offset, size in _program_headers(head, read):
         end = max(end, offset + size)
         if type_ == _PT_NOTE:
-            core.notes += _read(file, offset, min(size, _MAX_NOTES))
+            core.notes += read(offset, min(size, _MAX_NOTES))
     if end > core.size:
         core.problems.append(_cut(core.size, end))
     return core
 
 
-def _program_headers(file: BinaryIO, head: bytes) -> Iterator[tuple[int, int, int]]:
+def _program_headers(head: bytes, read: FileReader) -> Iterator[tuple[int, int, int]]:
     """Iterate over type, place and size in the file of the segments."""
     phoff, shoff = struct.unpack_from("<QQ", head, 32)
     entry, count = struct.unpack_from("<HH", head, 54)
     if count == _PN_XNUM:
-        (count,) = struct.unpack_from("<I", _read(file, shoff + 44, 4))
-    table = _read(file, phoff, entry * count)
+        (count,) = struct.unpack_from("<I", read(shoff + 44, 4))
+    table = read(phoff, entry * count)
     for i in range(count):
         type_, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", table, i * entry)
         yield type_, offset, size
@@ -213,102 +173,60 @@ def _program_headers(file: BinaryIO, head: bytes) -> Iterator[tuple[int, int, in
 
 def _cut(size: int, end: int) -> Problem:
     missing = 100 * (end - size) / end
-    return Problem(
-        f"the dump is cut short: {size} of {end} bytes are there ({missing:.0f} % missing)"
-    )
+    what = f"the dump is cut short: {size} of {end} bytes are there ({missing:.0f} % missing)"
+    return Problem(what)
 
 
-def _kdump(core: CoreFile, file: BinaryIO) -> CoreFile:
-    core.kdump = header = _kdump_header(_read(file, 0, 464), lambda at, size: _read(file, at, size))
+def _kdump(core: CoreFile, read: FileReader) -> CoreFile:
+    header = parse_header(read)
     if header.descriptors > core.size:
         raise UserError(f"{core.path}: is cut short inside its headers")
-    for offset, size in (header.notes, header.vmcoreinfo):
-        core.notes += _note(
-            _read(file, offset, min(size, _MAX_NOTES)), offset == header.vmcoreinfo[0]
-        )
-    core.problems += _kdump_problems(core, header, file)
+    _take_header(core, header, read)
+    end = end_of_pages(header, read, core.size)
+    if end > _PLAUSIBLE * core.size:
+        core.problems.append(Problem("the dump's page descriptors are damaged"))
+    elif end > core.size:
+        core.is_cut = True
+        core.problems.append(_cut(core.size, end))
     return core
 
 
-def _note(raw: bytes, is_vmcoreinfo: bool) -> bytes:
-    """Return notes as they are, and the bare text of VMCOREINFO as a note (a second one does no harm)."""
-    if not is_vmcoreinfo or not raw:
-        return raw
-    return pack_note(b"VMCOREINFO", 0, raw)
+def _take_header(core: CoreFile, header: KdumpHeader, read: FileReader) -> None:
+    """Take in the notes; the bare text of VMCOREINFO as one more note, which does no harm."""
+    core.kdump = header
+    core.problems += marks_of(header)
+    notes, info = (
+        read(at, min(size, _MAX_NOTES)) for at, size in (header.notes, header.vmcoreinfo)
+    )
+    core.notes = notes + (pack_note(b"VMCOREINFO", 0, info) if info else b"")
 
 
-def _kdump_header(raw: bytes, read: Callable[[int, int], bytes]) -> KdumpHeader:
-    (version,) = struct.unpack_from("<i", raw, 8)
-    status, block, sub, bitmap, mapnr = struct.unpack_from("<IiiII", raw, 424)
-    (nr_cpus,) = struct.unpack_from("<i", raw, 460)
-    if not 512 <= block <= 1 << 20 or sub < 1:
-        raise UserError("the kdump header is damaged")
-    more = read(block, 104)
-    phys_base, level, _ = struct.unpack_from("<QiI", more)
-    places = struct.unpack_from("<6Q", more, 32)
-    if version >= 6:
-        (mapnr,) = struct.unpack_from("<Q", more, 96)
-    pairs = list(zip(places[0::2], places[1::2], strict=True))
-    return KdumpHeader(
-        version, raw[12:402], status, block, sub, bitmap, nr_cpus, level, phys_base, mapnr, *pairs
-    )  # fmt: skip
-
-
-def _kdump_problems(core: CoreFile, header: KdumpHeader, file: BinaryIO) -> Iterator[Problem]:
-    if header.status & INCOMPLETE:
-        yield Problem("the dump is marked as incomplete: its writer ran out of space")
-    if header.status & EXCLUDED_VMEMMAP:
-        yield Problem("the dump was written without the pages of vmemmap")
-    if header.eraseinfo[1]:
-        yield Problem("parts of the dump were erased by its writer (eraseinfo)")
-    end = _kdump_end(header, file, core.size)
-    if end > _PLAUSIBLE * core.size:
-        yield Problem("the dump's page descriptors are damaged")
-    elif end > core.size:
-        core.is_cut = True
-        yield _cut(core.size, end)
-
-
-def _kdump_end(header: KdumpHeader, file: BinaryIO, size: int) -> int:
-    """Return where the last page ends, or as much of it as can be told."""
-    start, length = header.second_bitmap
-    pages = 0
-    for offset in range(start, start + length, 1 << 20):
-        part = _read(file, offset, min(1 << 20, start + length - offset))
-        pages += int.from_bytes(part, "little").bit_count()
-    end = header.descriptors + pages * _DESCRIPTOR
-    if end > size:
-        return end
-    tail = min(pages, 4096)
-    table = _read(file, end - tail * _DESCRIPTOR, tail * _DESCRIPTOR)
-    ends = (offset + length for offset, length, _, _ in struct.iter_unpack("<QIIQ", table))
-    return max(ends, default=end)
-
-
-def _flattened(core: CoreFile, file: BinaryIO) -> CoreFile:
-    """Read the first pieces of a flattened dump: the headers are among them."""
-    if _read(file, core.size - 16, 16) != _FLAT_END:
+def _flattened(core: CoreFile, read: FileReader) -> CoreFile:
+    if read(core.size - 16, 16) != _FLAT_END:
         # What is missing would be read as zeros.
         raise UserError(f"{core.path}: is a flattened dump that is cut short")
-    pieces: dict[int, bytes] = {}
-    place = _FLAT_HEADER
-    for _ in range(_FLAT_RECORDS):
-        head = _read(file, place, 16)
-        offset, size = struct.unpack(">qq", head) if len(head) == 16 else (-1, 0)
-        if offset < 0 or size <= 0:
-            break
-        if place + size > core.size:
-            raise UserError(f"{core.path}: is a flattened dump that is damaged")
-        pieces[offset] = _read(file, place + 16, min(size, _MAX_NOTES))
-        place += 16 + size
+    pieces = _first_pieces(core, read)
 
-    def read(at: int, size: int) -> bytes:
+    def read_piece(at: int, size: int) -> bytes:
         for offset, piece in pieces.items():
             if offset <= at < offset + len(piece):
                 return piece[at - offset : at - offset + size]
         return b""
 
-    core.kdump = header = _kdump_header(read(0, 464), read)
-    for at, size in (header.notes, header.vmcoreinfo):
-        core.notes += _note(read(at, size), at == header.vmcoreinfo[0])
+    _take_header(core, parse_header(read_piece), read_piece)
     return core
+
+
+def _first_pieces(core: CoreFile, read: FileReader) -> dict[int, bytes]:
+    """Return the first pieces of a flattened dump by their place in it: the headers are among them."""
+    pieces: dict[int, bytes] = {}
+    place = _FLAT_HEADER
+    for _ in range(_FLAT_RECORDS):
+        offset, size = struct.unpack(">qq", read(place, 16))
+        if offset < 0 or size <= 0:
+            break
+        if place + size > core.size:
+            raise UserError(f"{core.path}: is a flattened dump that is damaged")
+        pieces[offset] = read(place + 16, min(size, _MAX_NOTES))
+        place += 16 + size
+    return pieces

@@ -11,11 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 from drgn import FaultError, Object, Program
-from drgn.helpers.linux.sched import task_on_cpu
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf_store import BtfStore
-from rdmadiag.vmcore.completeness import check_tasks
+from rdmadiag.vmcore.completeness import check_tasks, filter_hint
 from rdmadiag.vmcore.corefile import CoreFile, read_core_file
 from rdmadiag.vmcore.debuginfo import DebugInfo
 from rdmadiag.vmcore.faults import fault_text
@@ -24,11 +23,11 @@ from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, KallsymsTables, tables_of_vmcoreinfo
 from rdmadiag.vmcore.kallsyms_search import find_tables
 from rdmadiag.vmcore.modules import ModuleList
+from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.printk import LogBuffer, PrintkRecord
-from rdmadiag.vmcore.running import running_registers
+from rdmadiag.vmcore.stacks import Stacks
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
-from rdmadiag.vmcore.unwind import OrcUnwinder, Registers
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("Dump", "Frame", "PrintkRecord", "Stack", "Symbol", "open_dump")
@@ -59,9 +58,14 @@ class Dump:
         Finders(prog, self._store, self.symbols).register()
         self.types = "dwarf" if found else "btf" if self._store.vmlinux else "none"
         self.modules = self.symbols.modules = self._modules()
+        use_drgn = found or not self.info.number("phys_base")  # x86-64 keeps no frame pointers
+        self._stacks = Stacks(prog, self.symbols, core.prstatus, self.problems, use_drgn=use_drgn)
         self._mark_types(debug.load_modules(search=found) if self.modules.complete else set())
-        self.problems += [*debug.problems, *self.modules.problems]
-        self.problems += check_tasks(prog) if self.types != "none" else [self._no_types()]
+        self.problems += debug.problems
+        if self.types == "none":
+            self.problems.append(self._no_types())
+        else:
+            self.problems += self._incompleteness()
 
     def _kallsyms(self) -> Kallsyms | None:
         tables = tables_of_vmcoreinfo(self.info) or self._search_kallsyms()
@@ -86,6 +90,13 @@ class Dump:
             return ModuleList(self.prog["modules"])
         except LookupError:
             return ModuleList(None)
+
+    def _incompleteness(self) -> list[Problem]:
+        """Say if a list that every diagnosis needs does not close."""
+        found = [*self.modules.problems, *check_tasks(self.prog)]
+        level = self.core.kdump.dump_level if self.core.kdump else 0
+        hint = filter_hint(level, self.info) if found else None
+        return [*found, hint] if hint else found
 
     def _no_types(self) -> Problem:
         build_id = self.info.get("BUILD-ID")
@@ -178,36 +189,13 @@ class Dump:
             return None
         return symbol.name, pc - symbol.address, symbol.size, symbol.module
 
-    @cached_property
-    def _unwinder(self) -> OrcUnwinder | None:
-        try:
-            return OrcUnwinder(self.prog, self.symbols)
-        except LookupError as error:
-            self.problems.append(Problem(f"stacks cannot be unwound: {error}"))
-            return None
-
-    def _registers(self, task: Object, unwinder: OrcUnwinder) -> Registers:
-        if task_on_cpu(task):
-            return running_registers(task, self.core.prstatus)
-        return unwinder.sleeping(task)
-
     def stack(self, task: Object) -> Stack:
         """
         Return the frames of a task, innermost first; ``.problem`` says why there are not more.
 
         :param task: ``struct task_struct *``
         """
-        stack = Stack()
-        if not self._unwinder:
-            stack.problem = "stacks cannot be unwound in this dump"
-            return stack
-        try:
-            return self._unwinder.unwind(self._registers(task, self._unwinder))
-        except FaultError as error:
-            stack.problem = fault_text(error)
-        except LookupError as error:
-            stack.problem = str(error)
-        return stack
+        return self._stacks.of(task)
 
 
 def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:
@@ -218,4 +206,7 @@ def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:
     :raises UserError: if it cannot be read at all
     """
     core = read_core_file(path)
-    return Dump(core, open_program(core), debuginfo)
+    prog = open_program(core)
+    if core.kind == "live":
+        core.notes = pack_note(b"VMCOREINFO", 0, prog["VMCOREINFO"].string_())
+    return Dump(core, prog, debuginfo)

@@ -1,8 +1,12 @@
 """Frames of a kernel stack, as every unwinder here gives them."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ("Frame", "Stack")
+if TYPE_CHECKING:
+    from rdmadiag.vmcore.symbols import SymbolTable
+
+__all__ = ("Frame", "Stack", "frame_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +47,16 @@ class Stack(list[Frame]):
     """
 
     problem: str = ""
+
+
+def frame_at(symbols: "SymbolTable", pc: int, sp: int, *, call: bool) -> Frame:
+    """
+    Return the frame at an address.
+
+    :param call: Whether *pc* is a return address: then the function is looked up one byte before it, as a
+        call may be the last instruction of a function.
+    """
+    symbol = symbols.at(pc - 1 if call else pc)
+    if not symbol:
+        return Frame(pc, sp)
+    return Frame(pc, sp, symbol.name, pc - symbol.address, symbol.size, symbol.module)

@@ -116,6 +116,7 @@ GLOBALS: tuple[Global, ...] = (
     Global("iwcm_wq", "struct workqueue_struct *", "iw_cm", "drivers/infiniband/core/iwcm.c"),
     Global("ib_wq", "struct workqueue_struct *", "ib_core", "drivers/infiniband/core/device.c"),
     # NVMe
+    Global("nvme_subsystems", "struct list_head", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_rdma_ctrl_list", "struct list_head", "nvme_rdma", "drivers/nvme/host/rdma.c"),
     Global("device_list", "struct list_head", "nvme_rdma", "drivers/nvme/host/rdma.c"),
     Global("nvme_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),

@@ -10,13 +10,12 @@ import mmap
 import struct
 from pathlib import Path
 
-from rdmadiag.vmcore.corefile import KdumpHeader
+from rdmadiag.vmcore.kdump_header import DESCRIPTOR, KdumpHeader
 
 __all__ = ("KdumpPages",)
 
 _CHUNK = 512
 """Bytes of the bitmap between two counts that are kept."""
-_DESCRIPTOR = 24
 
 
 class KdumpPages:
@@ -49,8 +48,8 @@ class KdumpPages:
         byte, bit = divmod(pfn, 8)
         if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
             return False
-        place = self._table + self._rank(byte, bit) * _DESCRIPTOR
-        if place + _DESCRIPTOR > self._size:
+        place = self._table + self._rank(byte, bit) * DESCRIPTOR
+        if place + DESCRIPTOR > self._size:
             return True
         offset, size = struct.unpack_from("<QI", self._data, place)
         return bool(offset + size > self._size)

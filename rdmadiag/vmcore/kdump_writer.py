@@ -32,6 +32,7 @@ class KdumpContents:
     :ivar notes: ELF notes (NT_PRSTATUS of the CPUs), without VMCOREINFO.
     :ivar vmcoreinfo: Text of the VMCOREINFO note.
     :ivar max_mapnr: Number of page frames of the machine.
+    :ivar dump_level: What makedumpfile left out of the dump that the pages come from.
     :ivar pages: Page frame number to page.
     """
 
@@ -41,6 +42,7 @@ class KdumpContents:
     phys_base: int
     max_mapnr: int
     nr_cpus: int
+    dump_level: int
     pages: Mapping[int, bytes]
 
 
@@ -89,7 +91,7 @@ def _sub_header(contents: KdumpContents, notes_at: int, notes: bytes) -> bytes:
     return struct.pack(
         "<QiiQQQQQQQQQQQ",
         contents.phys_base & 0xFFFFFFFFFFFFFFFF,
-        31,
+        contents.dump_level,
         0,
         0,
         0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from drgn import FaultError, Object, Program, offsetof, sizeof
 
 from rdmadiag.vmcore.faults import fault_text
-from rdmadiag.vmcore.frames import Frame, Stack
+from rdmadiag.vmcore.frames import Stack, frame_at
 from rdmadiag.vmcore.orc import OrcEntry, OrcTables, Reg, Unwind
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class OrcUnwinder:
                 return stack
             seen.add((regs.pc, regs.sp))
             try:
-                stack.append(self._frame(regs))
+                stack.append(frame_at(self._symbols, regs.pc, regs.sp, call=regs.call))
                 following = self._step(regs)
             except FaultError as error:
                 stack.problem = fault_text(error)
@@ -104,13 +104,6 @@ class OrcUnwinder:
         if not regs.user:
             stack.problem = f"more than {MAX_FRAMES} frames"
         return stack
-
-    def _frame(self, regs: Registers) -> Frame:
-        symbol = self._symbols.at(regs.pc - 1 if regs.call else regs.pc)
-        if not symbol:
-            return Frame(regs.pc, regs.sp)
-        offset = regs.pc - symbol.address
-        return Frame(regs.pc, regs.sp, symbol.name, offset, symbol.size, symbol.module)
 
     def _step(self, regs: Registers) -> Registers | None:
         """Return the registers of the caller, ``None`` at the end of the stack."""

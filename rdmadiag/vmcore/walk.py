@@ -16,11 +16,10 @@ caller keeps what was read::
         problems.append(error.problem)
 """
 
+import struct
 from collections.abc import Iterator
 
-from drgn import FaultError, Object, Program, Type, TypeKind, cast, container_of, offsetof
-from drgn.helpers.linux.rbtree import rb_first, rb_next
-from drgn.helpers.linux.xarray import xa_for_each
+from drgn import FaultError, Object, Program, Type, TypeKind, offsetof
 
 from rdmadiag.facts.model import Problem
 
@@ -34,7 +33,8 @@ __all__ = (
 )
 
 MAX_NODES = 65_536
-_ADDRESS_MASK = (1 << 64) - 1
+_ADDRESS_BITS, _ADDRESS_MASK = 64, (1 << 64) - 1
+_INTERNAL, _LAST_SPECIAL = 2, 4096
 
 
 class WalkError(Exception):
@@ -124,21 +124,26 @@ def rbtree_entries(
     Iterate over the entries of a ``struct rb_root``, in order.
 
     :param root: ``struct rb_root *``
+    :param member: Name of the ``struct rb_node`` in an entry.
     :return: Iterator of ``type_ *``
-    :raises WalkError: if the tree does not end
+    :raises WalkError: if the tree is none
     """
-    seen = set[int]()
-    try:
-        node = rb_first(root)
-        while node:
-            place = node.value_()
+    prog = root.prog_
+    entry = prog.type(type_) if isinstance(type_, str) else type_
+    pointer, offset = prog.pointer_type(entry), offsetof(entry, member)
+    node = prog.type("struct rb_node")
+    left, right = offsetof(node, "rb_left"), offsetof(node, "rb_right")
+    place, waiting, seen = _next(prog, _address(root)), list[int](), set[int]()
+    while place or waiting:
+        while place:
             if place in seen or len(seen) >= limit:
-                raise WalkError(f"the tree does not end after {len(seen)} entries", f"{place:#x}")
+                raise WalkError(f"the tree has no end after {len(seen)} entries", f"{place:#x}")
             seen.add(place)
-            yield container_of(node, type_, member)
-            node = rb_next(node)
-    except FaultError as error:
-        raise WalkError("a node is not in the dump") from error
+            waiting.append(place)
+            place = _next(prog, place + left)
+        parent = waiting.pop()
+        yield Object(prog, pointer, (parent - offset) & _ADDRESS_MASK)
+        place = _next(prog, parent + right)
 
 
 def xarray_entries(
@@ -147,16 +152,53 @@ def xarray_entries(
     """
     Iterate over the indices and entries of a ``struct xarray``.
 
+    :param type_: Type of the entries, a pointer.
     :param array: ``struct xarray *``
     :return: Iterator of (index, ``type_``)
-    :raises WalkError: if it does not end
+    :raises WalkError: if its nodes do not get smaller, or there are too many
     """
-    count = 0
+    prog = array.prog_
+    entry = prog.type(type_) if isinstance(type_, str) else type_
+    head = _next(prog, _address(array) + offsetof(prog.type("struct xarray"), "xa_head"))
+    for count, (index, value) in enumerate(_slots(prog, head, limit)):
+        if count >= limit:
+            raise WalkError(f"the xarray has more than {limit} entries", f"{value:#x}")
+        yield index, Object(prog, entry, value)
+
+
+def _slots(prog: Program, head: int, limit: int) -> Iterator[tuple[int, int]]:
+    """
+    Iterate over indices and entries, depth first.
+
+    Of ``include/linux/xarray.h``: an entry that ends in binary 10 is internal; above 4096 it is a
+    ``struct xa_node``, whose shift is smaller than that of its parent.
+    """
+    node = prog.type("struct xa_node")
+    shift_at, slots_at = offsetof(node, "shift"), offsetof(node, "slots")
+    length = node.member("slots").type.length or 0
+    waiting, nodes = [(0, head, _ADDRESS_BITS)], 0
+    while waiting:
+        index, value, above = waiting.pop()
+        if value & 3 != _INTERNAL:
+            if value:
+                yield index, value
+            continue
+        if value <= _LAST_SPECIAL:
+            continue
+        place, nodes = value - _INTERNAL, nodes + 1
+        shift, slots = _xa_node(prog, place, shift_at, slots_at, length)
+        if shift >= above or nodes > limit:
+            raise WalkError(f"the xarray has no end after {nodes} nodes", f"{place:#x}")
+        children = ((index + (i << shift), child, shift) for i, child in enumerate(slots))
+        waiting += reversed([child for child in children if child[1]])
+
+
+def _xa_node(
+    prog: Program, place: int, shift_at: int, slots_at: int, length: int
+) -> tuple[int, tuple[int, ...]]:
     try:
-        for index, entry in xa_for_each(array):
-            if count >= limit:
-                raise WalkError(f"the xarray has more than {limit} entries", f"{array.value_():#x}")
-            count += 1
-            yield index, cast(type_, entry)
+        shift = prog.read_u8(place + shift_at)
+        raw = prog.read(place + slots_at, 8 * length)
     except FaultError as error:
-        raise WalkError("an entry is not in the dump") from error
+        raise WalkError("a node is not in the dump", f"{place:#x}") from error
+    return shift, struct.unpack(f"<{length}Q", raw)

@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import drgn
+
 from rdmadiag.vmcore.dump import Dump, open_dump
 
 SAMPLES = Path(__file__).parents[2] / "sample_dumps"
@@ -44,11 +46,16 @@ def dwarf(name: str) -> dict[str, Any]:
 
 def overlay(dump: Dump, address: int, data: bytes) -> None:
     """Lay bytes over a place in a dump's memory."""
+    overlay_prog(dump.prog, address, data)
+
+
+def overlay_prog(prog: drgn.Program, address: int, data: bytes) -> None:
+    """The same, before anything of the dump is interpreted."""
 
     def read(_address: int, count: int, offset: int, _physical: bool) -> bytes:
         return data[offset : offset + count]
 
-    dump.prog.add_memory_segment(address, len(data), read)
+    prog.add_memory_segment(address, len(data), read)
 
 
 def word(value: int) -> bytes:

@@ -58,7 +58,7 @@ def test_what_is_no_dump_is_one_sentence(tmp_path, data, reason):
         open_dump(path)
     text = str(caught.value)
     assert reason in text
-    assert text.startswith(str(path)) or "header is damaged" in text
+    assert text.startswith(str(path))
     assert "\n" not in text
 
 

@@ -1,8 +1,10 @@
 """Opened dumps: symbols, stacks, modules, log, variables; against drgn with full DWARF."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from drgn import FaultError
 from drgn.helpers.linux.cpumask import for_each_online_cpu
 from drgn.helpers.linux.idr import idr_for_each
 from drgn.helpers.linux.list import list_for_each_entry
@@ -13,8 +15,22 @@ from drgn.helpers.linux.pid import find_pid, find_task, for_each_task
 from drgn.helpers.linux.sched import cpu_curr, task_state_to_char
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.corefile import read_core_file
+from rdmadiag.vmcore.dump import Dump
+from rdmadiag.vmcore.opening import open_program
 
-from .samples import ALL, RDS, SAMPLES, dwarf, fresh, overlay, shared, word
+from .samples import (
+    ALL,
+    RDS,
+    SAMPLES,
+    dwarf,
+    fresh,
+    overlay,
+    overlay_prog,
+    path_of,
+    shared,
+    word,
+)
 
 WITH_STACKS = ("rds-stuck-recv", "iwcm-connect-wait", "rds-stuck-recv-612")
 NO_TYPES = "these modules carry no types (no BTF, and no debug info was found)"
@@ -97,7 +113,7 @@ def test_a_running_task_is_followed_from_its_saved_registers():
 
 def test_a_running_task_without_saved_registers_says_so():
     dump = fresh("nvme-rdma-reconnecting")
-    dump.core.notes = b""
+    dump._stacks._prstatus.clear()
     stack = dump.stack(cpu_curr(dump.prog, 0))
     assert (list(stack), stack.problem) == ([], "the dump has the registers of 0 of 4 CPUs")
 
@@ -196,3 +212,60 @@ def test_a_module_list_that_runs_in_a_circle():
     assert not modules.complete
     assert [module.name for module in modules] == ["cqfault", "rds_rdma", "rds"]
     assert "circle" in modules.problems[0].what
+
+
+def faulting(prog, address, size=4096):
+    def read(place, _count, _offset, _physical):
+        raise FaultError("Excluded page", place)
+
+    prog.add_memory_segment(address, size, read)
+
+
+def test_kernel_memory_that_a_filter_threw_away():
+    core = read_core_file(path_of("rds-stuck-recv-612"))
+    core.kdump = replace(core.kdump, dump_level=31)
+    prog = open_program(core)
+    faulting(prog, shared("rds-stuck-recv-612").modules.named("rds").object.value_() & ~4095)
+    dump = Dump(core, prog)
+    assert not dump.modules.complete
+    texts = [problem.what for problem in dump.problems]
+    assert texts[0].startswith(
+        "the module list breaks off after 2 modules: a node is not in the dump"
+    )
+    assert "kernel memory is missing: the dump was filtered at level 31" in texts[1]
+
+
+def test_a_module_that_is_not_listed_completely_is_not_called_absent():
+    core = read_core_file(path_of("rds-stuck-recv"))
+    prog = open_program(core)
+    faulting(prog, shared("rds-stuck-recv").modules.named("rds").object.value_() & ~4095)
+    dump = Dump(core, prog)
+    assert (dump.modules.named("rds"), dump.modules.complete) == (None, False)
+    texts = [problem.what for problem in dump.problems]
+    assert not any("level" in text for text in texts), "slab pages are told from others in 6.1"
+
+
+def test_without_orc_the_stack_is_that_of_drgn(monkeypatch):
+    dump = fresh("rds-stuck-recv")
+    monkeypatch.setattr(dump._stacks, "_use_drgn", True)
+    monkeypatch.setitem(dump._stacks.__dict__, "_unwinder", None)
+    stack = dump.stack(find_task(dump.prog, 9))
+    assert [str(frame) for frame in stack[:2]] == ["__schedule+0x34d/0xa00", "schedule+0x5a/0xd0"]
+
+
+def test_without_types_the_log_and_the_symbols_are_left():
+    core = read_core_file(path_of("rds-stuck-recv"))
+    prog = open_program(core)
+    overlay_prog(prog, shared("rds-stuck-recv").symbol("__start_BTF").address, b"\0" * 8)
+    dump = Dump(core, prog)
+    assert dump.types == "none"
+    assert [problem.what for problem in dump.problems] == [
+        "the kernel's BTF cannot be read: not BTF",
+        "this dump has no types (BTF) that can be read, and no debug info was found for it",
+    ]
+    assert len(dump.dmesg()) == 396
+    assert dump.nodename == "dbnode01"
+    found = dump.symbol("schedule")
+    assert dump.symbolize(found.address + 7) == ("schedule", 7, found.size, "")
+    assert list(dump.modules) == []
+    assert not dump.modules.complete

@@ -1,0 +1,135 @@
+"""
+Kdump headers
+-------------
+
+``struct disk_dump_header`` and ``struct kdump_sub_header`` of the kdump-compressed format (makedumpfile's
+``diskdump_mod.h``), and what they tell of the file.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rdmadiag.facts.model import Problem
+
+__all__ = ("DESCRIPTOR", "FileReader", "KdumpHeader", "end_of_pages", "marks_of", "parse_header")
+
+FileReader = Callable[[int, int], bytes]
+"""Reads a part of a file, by place and size; as much of it as there is."""
+
+DESCRIPTOR = 24
+"""Bytes of a ``struct page_desc``."""
+
+INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
+"""``DUMP_DH_COMPRESSED_INCOMPLETE`` and ``DUMP_DH_EXCLUDED_VMEMMAP`` of the status."""
+
+_TAIL = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KdumpHeader:
+    """
+    Both headers.
+
+    :ivar bitmap_blocks: Blocks of both bitmaps: pages that exist, and pages that are in the file; in a dump
+        that is part of another (a capsule) of the second alone.
+    :ivar vmcoreinfo: Place and size; so *notes*, *eraseinfo*.
+    """
+
+    version: int
+    utsname: bytes
+    status: int
+    block_size: int
+    sub_hdr_size: int
+    bitmap_blocks: int
+    nr_cpus: int
+    dump_level: int
+    phys_base: int
+    max_mapnr: int
+    vmcoreinfo: tuple[int, int]
+    notes: tuple[int, int]
+    eraseinfo: tuple[int, int]
+
+    @property
+    def machine(self) -> str:
+        """Architecture of the kernel; empty in QEMU's dumps."""
+        return self.utsname[4 * 65 : 5 * 65].split(b"\0", 1)[0].decode("ascii", "replace")
+
+    @property
+    def second_bitmap(self) -> tuple[int, int]:
+        """Place and size of the bitmap of pages that are in the file."""
+        start = (1 + self.sub_hdr_size) * self.block_size
+        size = self.bitmap_blocks * self.block_size
+        if self.max_mapnr > 4 * size:
+            return start, size
+        return start + size // 2, size // 2
+
+    @property
+    def descriptors(self) -> int:
+        """Place of the page descriptors."""
+        return (1 + self.sub_hdr_size + self.bitmap_blocks) * self.block_size
+
+
+def parse_header(read: FileReader) -> KdumpHeader:
+    """
+    Parse the headers of a file.
+
+    :raises struct.error: if it ends inside them
+    :raises ValueError: if they cannot be right
+    """
+    raw = read(0, 464)
+    (version,) = struct.unpack_from("<i", raw, 8)
+    status, block, sub, bitmap, mapnr = struct.unpack_from("<IiiII", raw, 424)
+    (nr_cpus,) = struct.unpack_from("<i", raw, 460)
+    if not 512 <= block <= 1 << 20 or sub < 1:
+        raise ValueError("the kdump header is damaged")
+    more = read(block, 104)
+    phys_base, level = struct.unpack_from("<Qi", more)
+    places = struct.unpack_from("<6Q", more, 32)
+    if version >= 6:
+        (mapnr,) = struct.unpack_from("<Q", more, 96)
+    return KdumpHeader(
+        version=version,
+        utsname=raw[12:402],
+        status=status,
+        block_size=block,
+        sub_hdr_size=sub,
+        bitmap_blocks=bitmap,
+        nr_cpus=nr_cpus,
+        dump_level=level,
+        phys_base=phys_base,
+        max_mapnr=mapnr,
+        vmcoreinfo=places[0:2],
+        notes=places[2:4],
+        eraseinfo=places[4:6],
+    )
+
+
+def marks_of(header: KdumpHeader) -> Iterator[Problem]:
+    """Iterate over what the writer of the dump says is missing."""
+    if header.status & INCOMPLETE:
+        yield Problem("the dump is marked as incomplete: its writer ran out of space")
+    if header.status & EXCLUDED_VMEMMAP:
+        yield Problem("the dump was written without the pages of vmemmap")
+    if header.eraseinfo[1]:
+        yield Problem("parts of the dump were erased by its writer (eraseinfo)")
+
+
+def end_of_pages(header: KdumpHeader, read: FileReader, size: int) -> int:
+    """
+    Return where the last page ends, or as much of it as can be told.
+
+    :param size: Size of the file.
+    """
+    start, length = header.second_bitmap
+    pages = 0
+    for offset in range(start, start + length, 1 << 20):
+        part = read(offset, min(1 << 20, start + length - offset))
+        pages += int.from_bytes(part, "little").bit_count()
+    end = header.descriptors + pages * DESCRIPTOR
+    if end > size:
+        return end
+    tail = min(pages, _TAIL)
+    table = read(end - tail * DESCRIPTOR, tail * DESCRIPTOR)
+    ends = (offset + length for offset, length, _, _ in struct.iter_unpack("<QIIQ", table))
+    return max(ends, default=end)
