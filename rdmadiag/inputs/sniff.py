@@ -1,5 +1,6 @@
 """What some bytes are, by their beginning and never by a file's name."""
 
+import codecs
 from enum import Enum
 
 HEAD = 64 << 10
@@ -100,7 +101,7 @@ def _is_text(head: bytes) -> bool:
     if odd * 10 < len(rest) * 3:
         return True
     try:
-        rest[: len(rest) - 4].decode()
+        codecs.getincrementaldecoder("utf-8")().decode(rest)
     except UnicodeDecodeError:
         return False
     return not rest.translate(None, bytes(range(0x20, 0x100)) + b"\t\n\r\x1b")

@@ -40,6 +40,8 @@ class Census:
     layout: Layout
     tally: Tally = field(default_factory=Tally)
     _keys: dict[bytes, bool] = field(default_factory=dict)
+    _before: bytes = b""
+    _headed: bool = False
 
     def is_head(self, line: bytes) -> bool:
         """Tell whether a record begins with *line*; lines that begin alike are of one kind."""
@@ -75,25 +77,27 @@ class Census:
             return []
         if lines == block.alike:
             self.tally.records += lines
+            self._before, self._headed = _last_line(block), True
             return []
         return self._each(block)
 
     def _each(self, block: Block) -> list[int]:
         wrapped: list[int] = []
-        position, before, headed = block.start, b"", False
-        for line in bytes(block.data[block.start : block.end]).split(b"\n"):
+        position, before, headed = block.start, self._before, self._headed
+        for line in bytes(block.data[block.start : block.end]).removesuffix(b"\n").split(b"\n"):
             if self._is_text_head(line):
                 self.tally.records += 1
                 before, headed = line, True
             elif line.strip(b" \t\r\0"):
                 if not self._is_rest(before, line, headed=headed):
-                    before, headed = line, False
+                    before, headed = line, headed and line[:1] in b" \t"
                 elif len(wrapped) < MAX_WRAPPED:
                     wrapped.append(position)
                     before = line
             else:
                 before, headed = b"", False
             position += len(line) + 1
+        self._before, self._headed = before, headed
         return wrapped
 
     def _is_rest(self, before: bytes, line: bytes, *, headed: bool) -> bool:
@@ -107,3 +111,8 @@ class Census:
         elif not wrapping.is_elision(text) and not (headed and text[:1] in " \t"):
             self.tally.unparsed += 1
         return False
+
+
+def _last_line(block: Block) -> bytes:
+    end = block.end - 1
+    return bytes(block.data[block.data.rfind(b"\n", block.start, max(block.start, end)) + 1 : end])

@@ -15,6 +15,9 @@ from rdmadiag.logs.stamps import Stamp
 
 DAY = 86400.0
 MAX_HOSTS = 5000
+FIRST, LAST = 684_000_000.0, 7_258_118_400.0
+"""Linux began in 1991; and 2200."""
+
 DISORDER = 2.0
 """Seconds by which the kernel's clock may go back without a boot: CPUs print past each other."""
 
@@ -48,6 +51,11 @@ def _epoch(year: int, month: int, day: int, second: float) -> float:
     return calendar.timegm((year, month, day, 0, 0, 0)) + second
 
 
+def is_plausible(wall: float) -> bool:
+    """Tell whether a wall clock can be right: a log of Linux, and not of the far future."""
+    return FIRST <= wall <= LAST
+
+
 def _leap_at_most(year: int) -> int:
     while not calendar.isleap(year):
         year -= 1
@@ -75,6 +83,8 @@ class Clock:
         self._first_complete = 0
         self._leap_day = False
         self._last_date: float | None = None
+        self._day: tuple[int, int] | None = None
+        self._midnight = 0.0
         self._running: float | None = None
         self._rebased: list[tuple[int, int]] = []
 
@@ -112,6 +122,8 @@ class Clock:
 
     def tie(self, host: str, wall: float) -> None:
         """Take in the wall clock at the moment of the host's last record, as the kernel itself said it."""
+        if not is_plausible(wall):
+            return
         if self.yearless:
             self._anchor(wall, self.order)
         state = self.hosts.get(host)
@@ -124,7 +136,7 @@ class Clock:
             state.ties[state.boot] = tie
 
     def _wall(self, stamp: Stamp, order: int) -> float | None:
-        if stamp.wall is not None:
+        if stamp.wall is not None and is_plausible(stamp.wall):
             self._anchor(stamp.wall, order)
             self._running = stamp.wall
         elif stamp.date is not None:
@@ -142,10 +154,19 @@ class Clock:
             self._rebase(order, round((wall - self._last_date) / (365.25 * DAY)))
         if not self._anchored:
             self._anchored, self._first_complete = True, order
-        self._last_date = wall
+        self._last_date, self._day = wall, None
         self._year = 1970 + int(wall // (365.2425 * DAY))
 
     def _dated(self, month: int, day: int, second: float, order: int) -> float:
+        """Return the wall clock of a date without a year; mostly it is the day of the record before."""
+        if (month, day) == self._day:
+            self._last_date = self._midnight + second
+            return self._last_date
+        self._last_date = self._new_day(month, day, second, order)
+        self._day, self._midnight = (month, day), self._last_date - second
+        return self._last_date
+
+    def _new_day(self, month: int, day: int, second: float, order: int) -> float:
         self.yearless = True
         leap = month == 2 and day == 29
         self._leap_day = self._leap_day or leap
@@ -158,8 +179,7 @@ class Clock:
                 self._rebase(order, leap_year - year)
                 year = leap_year if not self._anchored else year
         self._year = year
-        self._last_date = _epoch(year, month, day, second)
-        return self._last_date
+        return _epoch(year, month, day, second)
 
     def _latest_year(self, month: int, day: int, second: float) -> int:
         """Return the last year in which the date is no later than the log."""

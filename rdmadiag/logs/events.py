@@ -12,6 +12,7 @@ MAX_FACTS = 40_000
 MAX_FIRST = 10_000
 MAX_LAST = 2_000
 MAX_TEXT = 4096
+MAX_BETWEEN = 64
 MAX_SUPPRESSED = 1000
 
 _REPEATED = re.compile(
@@ -89,7 +90,7 @@ class EventReader:
         repeated = _LAST_REPEATED.match(record.message) if "repeated" in record.message else None
         if repeated:
             before = self._last.get(record.host)
-            if before and record.line - before.line <= 1:
+            if before and record.line - before.line <= MAX_BETWEEN:
                 self._facts(before.message, record, source, int(repeated["count"]))
             return
         self._last[record.host] = record
@@ -105,7 +106,7 @@ class EventReader:
 
     def _note(self, record: Record) -> None:
         message = record.message
-        if "uppressed" in message or "lost" in message or "dropped" in message:
+        if "uppressed" in message or "messages lost" in message or "messages dropped" in message:
             self._suppressed(record)
         found = _BOOTED.match(message) or (
             _RELEASE.search(message) if "ainted" in message or "RELEASE" in message else None

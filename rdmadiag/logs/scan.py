@@ -111,15 +111,24 @@ class Scanner:
     def _record_start(self, block: Block, start: int, number: int) -> int:
         """Return where the record begins that the line at *start* is a part of."""
         floor = max(block.context, block.start + self._handed - block.offset)
-        previous = number >= 0 and PREVIOUS in block.data[start : self._line_end(block, start)]
+        if number >= 0 and PREVIOUS in block.data[start : self._line_end(block, start)]:
+            return self._same_host(block, start, floor)
         position = start
         for _ in range(self._most):
             line = bytes(block.data[position : position + 400].partition(b"\n")[0])
-            if position <= floor or (self._census.is_head(line) and not previous):
-                return max(position, floor) if position < floor else position
-            previous = previous and position == start
+            if position <= floor or self._census.is_head(line):
+                return max(position, floor)
             position = block.data.rfind(b"\n", floor, position - 1) + 1 or floor
         return start
+
+    def _same_host(self, block: Block, start: int, floor: int) -> int:
+        """Return where the record begins that *last message repeated* speaks of: the last one of that host."""
+        line = bytes(block.data[start : self._line_end(block, start)])
+        host = line.partition(PREVIOUS)[0].rstrip(b" -").rpartition(b" ")[2]
+        before = block.data.rfind(b" " + host + b" ", floor, start) if host else -1
+        if before < 0:
+            return start
+        return block.data.rfind(b"\n", floor, before) + 1 or floor
 
     def _move(self, block: Block, position: int) -> None:
         if position != self._cursor:

@@ -9,7 +9,7 @@ from rdmadiag.inputs.source import Source
 from rdmadiag.logs.assemble import Assembler, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census, anchor_of
-from rdmadiag.logs.clock import Clock
+from rdmadiag.logs.clock import Clock, is_plausible
 from rdmadiag.logs.events import EventReader, is_boot, kernel_clock, unfolded
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.lines import LINE
@@ -81,7 +81,8 @@ class Series:
     def read(self, source: Source) -> None:
         """Read the next file."""
         info = InputInfo(source.name, "log", problems=source.problems)
-        self.clock.reference = self._now() if source.mtime is None else source.mtime
+        written = source.mtime if source.mtime and is_plausible(source.mtime) else self._now()
+        self.clock.reference = min(written, max(self._now(), self.clock.reference))
         part = Part(source, info, self.clock.order)
         self.parts.append(part)
         if source.stream is not None:

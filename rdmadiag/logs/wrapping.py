@@ -11,7 +11,8 @@ WRAPPED = 66
 PROSE = 48
 """The same for lines in running text without stamps, which people break by hand."""
 
-MAX_JOINED = 64 << 10
+MAX_JOINED = 16 << 10
+TAIL = 200
 DAY = 86400.0
 
 _FRAME = r"[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+"
@@ -33,6 +34,7 @@ _MODULE = re.compile(r"\[\w+\]\s*\Z")
 _DANGLING = re.compile(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
+_MAYBE_EMBEDDED = re.compile(r":\d\d |\d\] |kernel: ")
 _EMBEDDED = re.compile(
     rf"\s(?=(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d \S+ [\w./()-]{{1,64}}(?:\[\d+\])?: "
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,16} \S+ kernel: |\[ {0,6}\d{1,8}\.\d{6}\] )"
@@ -54,12 +56,13 @@ def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
     :param width: Width of its last line, quote marks and all.
     :param headed: That record has a stamp.
     """
-    text = strip_lead(text)
+    text = strip_lead(text).strip()
     if not text or len(before) > MAX_JOINED:
         return False
+    before = before[-TAIL:]
     if _DANGLING.search(before):
         return True
-    if _COMPLETE.search(before):
+    if "+0x" in before and _COMPLETE.search(before):
         return bool(_MODULE.match(text)) and not before.rstrip().endswith("]") and width >= PROSE
     if _LONE.match(text):
         return False
@@ -79,7 +82,7 @@ def _prose_goes_on(before: str, width: int, reach: int, text: str) -> bool:
 
 def is_dangling(before: str) -> bool:
     """Tell whether a record ends in the beginning of the next one's head."""
-    return bool(_DANGLING.search(before))
+    return bool(_DANGLING.search(before[-TAIL:]))
 
 
 def lost_host(before: Parsed, parsed: Parsed) -> bool:
@@ -118,6 +121,8 @@ def parted(parsed: Parsed, hints: Hints) -> list[Parsed]:
 
 
 def _next_head(parsed: Parsed) -> "re.Match[str] | None":
+    if not _MAYBE_EMBEDDED.search(parsed.message):
+        return None
     for match in _EMBEDDED.finditer(parsed.message):
         if parsed.message[match.end()] != "[" or _follows(parsed, match):
             return match
