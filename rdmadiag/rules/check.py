@@ -11,7 +11,7 @@ from pathlib import Path
 from rdmadiag.errors import RuleError
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.rules.clues import clue_kinds
-from rdmadiag.rules.conditions import condition, names_in, template
+from rdmadiag.rules.conditions import condition, fields_in, names_in, template
 from rdmadiag.rules.load import load_diagnoses, rule_files
 from rdmadiag.rules.schema import Clue, Diagnosis
 
@@ -29,6 +29,11 @@ EVERYWHERE = {
     "max",
 }
 """Names that every condition has."""
+
+OF_MATCH = {"seen", "rows", "column", "moment", "line", "kind", "host"}
+"""What a clue that was found has besides the fields of its fact."""
+
+OF_LOG = {"after", "reboot"}
 
 
 def check_diagnoses(
@@ -77,12 +82,23 @@ def _check(
     for fix in rule.fixes:
         if fix not in fixes:
             yield f"{where}: fixes: no fix {fix}"
+    has = _parts(rule, fields)
     earlier: set[str] = set()
     for name, clue in rule.clues.items():
         yield from _check_clue(f"{where}: clues.{name}", clue, rule, earlier | {name}, fields)
         earlier.add(name)
     for label, source, compiler in _texts(rule):
-        yield from _check_names(f"{where}: {label}", source, earlier, compiler)
+        yield from _check_names(f"{where}: {label}", source, earlier, compiler, has)
+
+
+def _parts(rule: Diagnosis, fields: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Return what conditions and texts may take of each name: ``clue.FIELD``."""
+    of_clues = {name: _own(clue, fields) | OF_MATCH for name, clue in rule.clues.items()}
+    return {**of_clues, "subject": {*rule.key, *rule.subject}, "log": OF_LOG}
+
+
+def _own(clue: Clue, fields: Mapping[str, set[str]]) -> set[str]:
+    return set().union(*(fields.get(k, set()) for k in clue_kinds(clue)))
 
 
 def _check_clue(
@@ -92,13 +108,16 @@ def _check_clue(
     for kind in kinds:
         if kind not in fields:
             yield f"{where}: no rule or collector gives facts of kind {kind}"
-    own = set().union(*(fields.get(k, set()) for k in kinds))
+    own = _own(clue, fields)
+    has = {**_parts(rule, fields), "fact": own}
     # A clue may name any clue of the rule: as an anchor it is looked at before the others are.
-    yield from _check_names(f"{where}.when", clue.when, own | set(rule.clues), condition)
-    joined = {*(clue.key.get(k, k) for k in rule.key)} if clue.anchor else set(clue.join or ())
-    for name in joined:
-        if name.partition(".")[0] not in own and not clue.anchor:
+    yield from _check_names(f"{where}.when", clue.when, own | set(rule.clues), condition, has)
+    for name in clue.join or ():
+        if name.partition(".")[0] not in own:
             yield f"{where}: join: {', '.join(kinds)} has no field {name}"
+    for name in clue.key.values():
+        if name.partition(".")[0] not in own:
+            yield f"{where}: key: {', '.join(kinds)} has no field {name}"
     windows = clue.near if isinstance(clue.near, list) else [clue.near] if clue.near else []
     for window in windows:
         if window.of not in earlier:
@@ -124,7 +143,11 @@ def _texts(rule: Diagnosis) -> Iterator[tuple[str, str, Callable[[str, str], obj
 
 
 def _check_names(
-    where: str, source: str, known: set[str], compiler: Callable[[str, str], object]
+    where: str,
+    source: str,
+    known: set[str],
+    compiler: Callable[[str, str], object],
+    has: Mapping[str, set[str]],
 ) -> Iterator[str]:
     if not source:
         return
@@ -137,3 +160,6 @@ def _check_names(
         return
     for name in sorted(names_in(source) - known - EVERYWHERE):
         yield f"{where}: nothing is called {name}"
+    for name, part in sorted(fields_in(source)):
+        if name in has and part not in has[name]:
+            yield f"{where}: {name} has no field {part}"

@@ -6,11 +6,13 @@ not true, as in SQL; so is one between values that cannot be compared.
 """
 
 import ipaddress
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import jinja2
+from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from rdmadiag.errors import RuleError
@@ -48,11 +50,30 @@ def callee(functions: Any, names: str) -> str:
     return str(functions[at - 1])
 
 
+SCHEDULER = frozenset(
+    (
+        *("__schedule", "schedule", "__schedule_loop", "schedule_timeout", "__switch_to"),
+        *("context_switch", "schedule_preempt_disabled", "preempt_schedule_common"),
+    )
+)
+"""Functions that every sleeping stack begins with."""
+
+
+def sleeps_in(functions: Any, count: int = 4) -> str:
+    """Return the innermost *count* functions of a sleeping stack that are not the scheduler's, as a text."""
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        return ""
+    awake = list(itertools.dropwhile(SCHEDULER.__contains__, functions))
+    return " <- ".join((awake or list(functions))[:count])
+
+
 def duration(seconds: Any) -> str:
     """Render seconds as people say them: ``32 us``, ``0.24 s``, ``41.7 s``, ``12 min``, ``3.2 h``, ``2 days``."""
     if not isinstance(seconds, int | float):
         return "an unknown time"
     size = abs(seconds)
+    if size == 0:  # two records in one second of a clock that has no finer steps
+        return "less than 1 s"
     for limit, unit, text in (
         (0.001, 1e-6, "{:.0f} us"),
         (1, 1, "{:.2f} s"),
@@ -111,6 +132,7 @@ def environment() -> SandboxedEnvironment:
         in_stack=in_stack, callee=callee, same_subnet=same_subnet, abs=abs, min=min, max=max
     )
     env.filters["duration"] = duration
+    env.filters["sleeps_in"] = sleeps_in
     return env
 
 
@@ -169,7 +191,28 @@ def template(source: str, where: str = "") -> Text:
 
 def names_in(source: str) -> set[str]:
     """Return the free names of a condition or a text, for ``rules check``."""
-    from jinja2 import meta
+    return meta.find_undeclared_variables(_parsed(source))
 
+
+def fields_in(source: str) -> set[tuple[str, str]]:
+    """Return what a condition or a text takes of its names: (name, field), ``drop.column('tos')`` as (drop, tos)."""
+    tree = _parsed(source)
+    taken = {
+        (node.node.name, node.attr)
+        for node in tree.find_all(nodes.Getattr)
+        if isinstance(node.node, nodes.Name)
+    }
+    columns = {
+        (call.node.node.name, call.args[0].value)
+        for call in tree.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Getattr)
+        and call.node.attr == "column"
+        and isinstance(call.node.node, nodes.Name)
+        and isinstance(call.args[0], nodes.Const)
+    }
+    return taken | columns
+
+
+def _parsed(source: str) -> nodes.Template:
     body = source if "{{" in source or "{%" in source else "{{ (" + source + ") }}"
-    return meta.find_undeclared_variables(_environment().parse(body))
+    return _environment().parse(body)
