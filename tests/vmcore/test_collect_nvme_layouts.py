@@ -1,7 +1,8 @@
-"""The NVMe and iWARP collectors on an old layout: names and enums of Linux 4.9, masks as queue flags."""
+"""The NVMe and iWARP collectors on other layouts: Linux 4.9, and an nvme_rdma that has no types."""
 
 import pytest
 
+from rdmadiag.facts.kinds import KINDS
 from rdmadiag.vmcore.collect import iwcm, nvme_rdma
 from rdmadiag.vmcore.collect.view import View
 
@@ -14,14 +15,20 @@ AF_INET = (2).to_bytes(2, "little")
 class NvmeKernel(RdsKernel):
     """One controller with two queues; a worker waits to destroy the identifier of the first."""
 
-    def __init__(self) -> None:
-        super().__init__("rds_uek4", (LAYOUTS / "nvme_49.h").read_text())
+    def __init__(self, layout: str = "nvme_49", types: str = "nvme_rdma") -> None:
+        text = (LAYOUTS / f"{layout}.h").read_text()
+        for name in ("_ctrl ", "_queue "):
+            text = text.replace(f"struct nvme_rdma{name}", f"struct {types}{name}")
+        super().__init__("rds_uek4", text)
+        self.types = types
         self.variable("iwcm_wq", "struct workqueue_struct *")
         self.handler = self.function("nvme_rdma_cm_handler", "nvme_rdma")
         self.device = self.new("struct ib_device", name="cxgb4_0", node_type=RNIC)
         self.set(self.device.owner, self.new("struct module", name="iw_cxgb4"))
         self.ctrl = self._controller()
         self.list_init(self.variable("nvme_rdma_ctrl_list", "struct list_head"), self.ctrl.list)
+        if layout == "nvme_61":
+            self._list_by_subsystem()
         self.worker_task = self.task(80, "kworker/3:1")
         self.run(
             self.ctrl.reconnect_work.work, "nvme_rdma_reconnect_ctrl_work", self.worker_task, 9
@@ -33,7 +40,7 @@ class NvmeKernel(RdsKernel):
         opts = self.new("struct nvmf_ctrl_options", reconnect_delay=10, max_reconnects=60)
         for name, value in (("subsysnqn", "nqn.test"), ("traddr", "10.0.0.2"), ("trsvcid", "4420")):
             self.set(opts.member_(name), self.text(value))
-        ctrl, device = self.new("struct nvme_rdma_ctrl"), self.new("struct device")
+        ctrl, device = self.new(f"struct {self.types}_ctrl"), self.new("struct device")
         self.set(device.kobj.kref.refcount.counter, 3)
         values = {
             "state": RECONNECTING,
@@ -46,13 +53,20 @@ class NvmeKernel(RdsKernel):
         }
         for name, value in values.items():
             self.set(ctrl.ctrl.member_(name), value)
-        self.queues = self.new("struct nvme_rdma_queue", 2)
+        self.queues = self.new(f"struct {self.types}_queue", 2)
         self.set(ctrl.queues, self.queues)
         for queue in self.queues:
             self.set(queue.ctrl, ctrl)
             self.list_init(queue.cm_done.wait.task_list)
         self.set(self.queues[1].flags, 0b1011)
         return ctrl
+
+    def _list_by_subsystem(self) -> None:
+        subsys, ops = self.new("struct nvme_subsystem"), self.new("struct nvme_ctrl_ops")
+        self.set(ops.name, self.text("rdma"))
+        self.set(self.ctrl.ctrl.ops, ops)
+        self.list_init(subsys.ctrls, self.ctrl.ctrl.subsys_entry)
+        self.list_init(self.variable("nvme_subsystems", "struct list_head"), subsys.entry)
 
     def _ids(self) -> None:
         self.iw = self.new("struct iwcm_id_private", state=CONN_SENT, flags=4)
@@ -61,11 +75,12 @@ class NvmeKernel(RdsKernel):
         for name, host in (("local_addr", 1), ("remote_addr", 2)):
             port = (4420).to_bytes(2, "big")
             self.set(self.iw.id.member_(name), AF_INET + port + bytes((10, 0, 0, host)))
-        entry = self.at(
-            self.prog.type("struct __wait_queue"), self.worker_task.thread.sp.value_() + 64
-        )
+        old = "struct __wait_queue" in self._blocks
+        type_ = self.prog.type("struct __wait_queue" if old else "struct wait_queue_entry")
+        entry = self.at(type_, self.worker_task.thread.sp.value_() + 64)
         self.set(entry.private, self.worker_task)
-        self.list_init(self.iw.connect_wait.task_list, entry.task_list)
+        head = self.iw.connect_wait.task_list if old else self.iw.connect_wait.head
+        self.list_init(head, entry.task_list if old else entry.entry)
         self.id = self.new("struct rdma_id_private", state=DESTROYING)
         self.set(self.id.refcount.counter, 1)
         self.list_init(self.id.comp.wait.task_list)
@@ -144,3 +159,46 @@ def test_delete_behind_the_reconnect(kernel):
     kernel.queue_behind(kernel.ctrl.delete_work)
     (row,), _ = kernel.facts(nvme_rdma)
     assert row["delete_work"] == "pending"
+
+
+@pytest.fixture
+def untyped():
+    """An nvme_rdma built out of tree: no type of it is in the dump, those of the core are."""
+    return NvmeKernel("nvme_61", "opaque")
+
+
+def test_typed_controller_of_the_same_layout():
+    (row,), coverage = NvmeKernel("nvme_61").facts(nvme_rdma)
+    assert (coverage.status, row["problems"]) == ("complete", [])
+    assert (row["state"], row["delete_work"], row["blocked_queue"]) == ("CONNECTING", "idle", 0)
+
+
+def test_controller_without_types(untyped):
+    (row,), coverage = untyped.facts(nvme_rdma)
+    assert coverage.status == "partial"
+    assert "nvme_rdma is loaded" in coverage.reason
+    assert "only what the core knows" in coverage.reason
+    assert (row["controller"], row["state"], row["traddr"]) == ("nvme5", "CONNECTING", "10.0.0.2")
+    assert (row["address"], row["listed"], row["queues"], row["queue_count"]) == (None, None, [], 2)
+    assert (row["reconnect_work"], row["reconnect_task"], row["error_work"]) == (
+        "running",
+        80,
+        None,
+    )
+    assert (row["blocked_task"], row["blocked_in"]) == (80, "destroy_cm_id")
+    assert row["iw_cm_id"] == hex(untyped.iw.address_)
+    assert row["problems"] == []
+    assert set(row) == set(KINDS["nvme.rdma_controller"])
+
+
+def test_identifier_of_a_controller_without_types(untyped):
+    (row,), coverage = untyped.facts(iwcm)
+    assert coverage.status == "complete"
+    assert (row["owner"]["ulp"], row["owner"]["controller"]) == ("nvme_rdma", "nvme5")
+    assert row["destroy_task"] == 80
+
+
+def test_other_transports_are_no_rdma_controllers(untyped):
+    untyped.set(untyped.ctrl.ctrl.ops.name[0], ord("t"))
+    rows, coverage = untyped.facts(nvme_rdma)
+    assert (rows, coverage.status) == ([], "failed")

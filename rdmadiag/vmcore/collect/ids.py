@@ -18,9 +18,9 @@ from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.damage import object_damage
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_name
 from rdmadiag.vmcore.helpers.nvme_rdma import (
     for_each_nvme_rdma_ctrl,
-    nvme_ctrl_name,
     nvme_rdma_ctrl_for_each_queue,
     nvme_rdma_queue_index,
 )

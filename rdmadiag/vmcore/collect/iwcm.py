@@ -7,7 +7,9 @@ from rdmadiag.vmcore.collect.behind import behind_task
 from rdmadiag.vmcore.collect.driver_limit import connect_remaining
 from rdmadiag.vmcore.collect.ids import RdmaId, id_table, owner_of
 from rdmadiag.vmcore.collect.locals import check_local
+from rdmadiag.vmcore.collect.nvme_untyped import worker_controller
 from rdmadiag.vmcore.collect.rows import Row
+from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import first_task, setup_task
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
@@ -82,6 +84,7 @@ def _add_tasks(view: View, rdma_id: RdmaId, iw_priv: Object, row: Row) -> None:
     row.fields["destroy_checked"] = None
     if destroyer:
         check_local(view, row, "destroy_checked", destroyer, _DESTROY_LOCALS, iw_priv)
+    _name_controller(view, destroyer or setter, row)
     behind: list[Fields] = []
     for name, task in (("destroy", destroyer), ("setup", setter)):
         row.fields[f"{name}_task"] = task.pid if task else None
@@ -89,3 +92,12 @@ def _add_tasks(view: View, rdma_id: RdmaId, iw_priv: Object, row: Row) -> None:
         if task:
             behind += [one for one in behind_task(view, task.address) if one not in behind]
     row.fields |= {"waiters": len(behind), "behind": behind}
+
+
+def _name_controller(view: View, task: TaskRow | None, row: Row) -> None:
+    """Name the controller by what its worker runs, where nvme_rdma has no types to tell."""
+    owner = row.fields["owner"]
+    if task and owner and owner["ulp"] == "nvme_rdma" and "controller" not in owner:
+        name = worker_controller(view, view.works.by_task.get(task.address))
+        if name:
+            owner |= {"controller": name, "queue": None}

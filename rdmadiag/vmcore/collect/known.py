@@ -9,9 +9,9 @@ from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device, ib_device_name
 from rdmadiag.vmcore.helpers.iwcm import iw_cm_id_private
+from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_name
 from rdmadiag.vmcore.helpers.nvme_rdma import (
     for_each_nvme_rdma_ctrl,
-    nvme_ctrl_name,
     nvme_rdma_ctrl_for_each_queue,
 )
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id

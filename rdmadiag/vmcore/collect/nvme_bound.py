@@ -28,19 +28,19 @@ _NAMES = (
 _CONNECTING = {"CONNECTING", "RECONNECTING"}
 
 
-def add_bound(view: View, ctrl: Object, blocked: Blocked | None, row: Row) -> None:
+def add_bound(view: View, reconnect: Object | None, blocked: Blocked | None, row: Row) -> None:
     """
     Add the bound and its arithmetic.
 
-    :param ctrl: ``struct nvme_rdma_ctrl *``
+    :param reconnect: ``struct delayed_work`` that reconnects, where it is known
     """
     row.fields |= dict.fromkeys(_NAMES)
-    if row.fields["reconnect_task"]:
+    if row.fields["reconnect_task"] and reconnect is not None:
         # The timer of the running reconnect work fired when the attempt began.
-        row.read("attempt_seconds", lambda: _since_due(view, ctrl))
-    if blocked is None or blocked.queue.iw_cm_id is None:
+        row.read("attempt_seconds", lambda: _since_due(view, reconnect))
+    if blocked is None or blocked.iw_cm_id is None:
         return
-    iw_cm_id = blocked.queue.iw_cm_id
+    iw_cm_id = blocked.iw_cm_id
     remaining = row.value("driver's timer", lambda: connect_remaining(view, iw_cm_id))
     if remaining is None:
         row.fields["bound_arithmetic"] = _unknown(row.fields)
@@ -66,8 +66,8 @@ def _unknown(fields: Fields) -> str:
     return f"{text} Then {fields['reconnect_delay_seconds']} s and that limit again, {times}."
 
 
-def _since_due(view: View, ctrl: Object) -> float:
-    return round(jiffies_to_seconds(view.prog, int(ctrl.reconnect_work.timer.expires.value_())), 3)
+def _since_due(view: View, dwork: Object) -> float:
+    return round(jiffies_to_seconds(view.prog, int(dwork.timer.expires.value_())), 3)
 
 
 def _add_sum(fields: Fields, limit_left: Remaining) -> None:

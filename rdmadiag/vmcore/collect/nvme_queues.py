@@ -20,8 +20,9 @@ from rdmadiag.vmcore.helpers.nvme_rdma import (
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id, rdma_id_state
 from rdmadiag.vmcore.helpers.wait import completion_for_each_task
 
-__all__ = ("Blocked", "Queue", "add_blocked", "read_queues")
+__all__ = ("Blocked", "Queue", "add_blocked", "blocked_fields", "read_queues")
 
+_BLOCKED = ("blocked_task", "blocked_queue", "blocked_wait_seconds", "blocked_in", "iw_cm_id")
 _ALLOCATED = "NVME_RDMA_Q_ALLOCATED"
 
 
@@ -42,10 +43,16 @@ class Queue(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """The task that is blocked in setting up or tearing down a queue."""
+    """
+    The task that is blocked in setting up or tearing down a queue.
+
+    :ivar queue: Number of the queue, ``None`` when it is not known.
+    :ivar iw_cm_id: ``struct iw_cm_id *`` of the queue, ``None`` when there is none.
+    """
 
     task: TaskRow
-    queue: Queue
+    queue: int | None
+    iw_cm_id: Object | None
 
 
 def read_queues(view: View, ctrl: Object) -> list[Queue]:
@@ -98,21 +105,28 @@ def _own_id(view: View, queue: Object) -> RdmaId | None:
 
 def add_blocked(view: View, queues: list[Queue], row: Row) -> Blocked | None:
     """Add who is blocked in setting up or tearing down one of the queues."""
-    names = ("blocked_task", "blocked_queue", "blocked_wait_seconds", "blocked_in", "iw_cm_id")
-    row.fields |= dict.fromkeys(names)
     for queue in queues:
         task = row.value(f"waiters of queue {queue.number}", partial(_waiter, view, queue))
-        if task is None:
-            continue
-        row.fields |= {
-            "blocked_task": task.pid,
-            "blocked_queue": queue.number,
-            "blocked_wait_seconds": view.wait(task)[0],
-            "blocked_in": view.stacks.of(task.task).rdma_function or None,
-            "iw_cm_id": hex_or_none(queue.iw_cm_id.value_()) if queue.iw_cm_id else None,
-        }
-        return Blocked(task, queue)
+        if task is not None:
+            blocked = Blocked(task, queue.number, queue.iw_cm_id)
+            row.fields |= blocked_fields(view, blocked)
+            return blocked
+    row.fields |= blocked_fields(view, None)
     return None
+
+
+def blocked_fields(view: View, blocked: Blocked | None) -> Fields:
+    """Return the fields that tell of a blocked task."""
+    if blocked is None:
+        return dict.fromkeys(_BLOCKED)
+    iw_cm_id = blocked.iw_cm_id
+    return {
+        "blocked_task": blocked.task.pid,
+        "blocked_queue": blocked.queue,
+        "blocked_wait_seconds": view.wait(blocked.task)[0],
+        "blocked_in": view.stacks.of(blocked.task.task).rdma_function or None,
+        "iw_cm_id": hex_or_none(iw_cm_id.value_()) if iw_cm_id else None,
+    }
 
 
 def _waiter(view: View, queue: Queue) -> TaskRow | None:

@@ -9,15 +9,12 @@ from collections.abc import Iterator
 
 from drgn import Object, Program, container_of
 
-from rdmadiag.vmcore.helpers.enums import enum_names, enum_value_name, flag_names
+from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
     "for_each_nvme_rdma_ctrl",
-    "nvme_ctrl_name",
-    "nvme_ctrl_refcount",
-    "nvme_ctrl_state",
     "nvme_rdma_ctrl_for_each_queue",
     "nvme_rdma_ctrl_works",
     "nvme_rdma_queue_flag_names",
@@ -41,38 +38,6 @@ def for_each_nvme_rdma_ctrl(prog: Program) -> Iterator[Object]:
     """
     head = prog["nvme_rdma_ctrl_list"]
     return list_entries("struct nvme_rdma_ctrl", head, "list")
-
-
-def nvme_ctrl_name(ctrl: Object) -> str:
-    """
-    Return a controller's name: ``nvme3``.
-
-    :param ctrl: ``struct nvme_ctrl``
-    """
-    return f"nvme{int(ctrl.instance.value_())}"
-
-
-def nvme_ctrl_state(ctrl: Object) -> str:
-    """
-    Return a controller's state without ``NVME_CTRL_``.
-
-    :param ctrl: ``struct nvme_ctrl``
-    """
-    return enum_value_name(ctrl.state, "NVME_CTRL_")
-
-
-def nvme_ctrl_refcount(ctrl: Object) -> int:
-    """
-    Return the reference count of a controller's device.
-
-    :param ctrl: ``struct nvme_ctrl``
-    """
-    kref = ctrl.device.kobj.kref
-    # refcount_t since v4.11, atomic_t before.
-    try:
-        return int(kref.refcount.refs.counter.value_())
-    except AttributeError:
-        return int(kref.refcount.counter.value_())
 
 
 def nvme_rdma_ctrl_works(ctrl: Object) -> dict[str, Object]:

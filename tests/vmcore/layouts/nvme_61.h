@@ -1,0 +1,57 @@
+/* The NVMe host of Linux 6.1: works in the core's part, which is listed by subsystem. */
+struct kref { atomic_t refcount; };
+struct kobject { char name[16]; struct kref kref; };
+struct device { struct kobject kobj; };
+struct nvmf_ctrl_options {
+	char *subsysnqn; char *traddr; char *trsvcid; char *host_traddr;
+	u32 reconnect_delay; int max_reconnects;
+};
+struct nvme_ctrl_ops { char *name; };
+struct nvme_subsystem { struct list_head entry; struct list_head ctrls; };
+struct nvme_ctrl {
+	struct nvme_ctrl_ops *ops;
+	struct list_head subsys_entry;
+	struct work_struct reset_work;
+	struct work_struct delete_work;
+	enum nvme_ctrl_state state;
+	struct device *device;
+	int instance;
+	u32 queue_count;
+	u32 kato;
+	int nr_reconnects;
+	struct nvmf_ctrl_options *opts;
+};
+enum nvme_ctrl_state {
+	NVME_CTRL_NEW, NVME_CTRL_LIVE, NVME_CTRL_RESETTING, NVME_CTRL_CONNECTING, NVME_CTRL_DELETING
+};
+struct nvme_rdma_ctrl {
+	struct nvme_rdma_queue *queues;
+	struct work_struct err_work;
+	struct delayed_work reconnect_work;
+	struct list_head list;
+	struct nvme_ctrl ctrl;
+};
+enum nvme_rdma_queue_flags { NVME_RDMA_Q_ALLOCATED, NVME_RDMA_Q_LIVE, NVME_RDMA_Q_TR_READY };
+struct nvme_rdma_queue {
+	struct nvme_rdma_ctrl *ctrl;
+	struct ib_qp *qp;
+	unsigned long flags;
+	struct rdma_cm_id *cm_id;
+	struct completion cm_done;
+};
+struct cma_device { struct list_head list; struct list_head id_list; };
+struct iw_cm_id {
+	void *cm_handler;
+	void *context;
+	struct ib_device *device;
+	struct sockaddr_storage local_addr;
+	struct sockaddr_storage remote_addr;
+};
+enum iw_cm_state { IW_CM_STATE_IDLE, IW_CM_STATE_LISTEN, IW_CM_STATE_CONN_RECV, IW_CM_STATE_CONN_SENT };
+struct iwcm_id_private {
+	struct iw_cm_id id;
+	enum iw_cm_state state;
+	unsigned long flags;
+	struct wait_queue_head connect_wait;
+	atomic_t refcount;
+};
