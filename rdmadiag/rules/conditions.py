@@ -7,6 +7,7 @@ not true, as in SQL; so is one between values that cannot be compared.
 
 import ipaddress
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -65,6 +66,19 @@ def sleeps_in(functions: Any, count: int = 4) -> str:
         return ""
     awake = list(itertools.dropwhile(SCHEDULER.__contains__, functions))
     return " <- ".join((awake or list(functions))[:count])
+
+
+MEMORY = re.compile(
+    r"_*(k[vz]?m?alloc|k[vz]?free|kmem_|kasan|slab|save_stack|set_track|poison|stack_)"
+)
+"""Functions that hand memory out, take it back, or note who did."""
+
+
+def memory_user(functions: Any) -> str:
+    """Return who had memory allocated or freed, from the stack of that moment; ``""`` when it is not on it."""
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        return ""
+    return next((f for f in functions if not MEMORY.match(f) and f not in SCHEDULER), "")
 
 
 def duration(seconds: Any) -> str:
@@ -133,6 +147,7 @@ def environment() -> SandboxedEnvironment:
     )
     env.filters["duration"] = duration
     env.filters["sleeps_in"] = sleeps_in
+    env.filters["memory_user"] = memory_user
     return env
 
 
