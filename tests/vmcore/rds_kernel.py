@@ -20,9 +20,11 @@ class RdsKernel(FakeKernel):
     :ivar paths: Whether this layout has paths.
     """
 
+    ib_type = "struct rds_ib_connection"
+
     def __init__(self, layout: str, *more: str) -> None:
         sources = [(LAYOUTS / name).read_text() for name in ("core.h", "rdma.h", f"{layout}.h")]
-        super().__init__(*sources, *more)
+        super().__init__(*(self.edit(text) for text in sources), *more)
         self.layout = layout
         self.paths = layout != "rds_uek4"
         self._tasks: list[drgn.Object] = []
@@ -38,6 +40,10 @@ class RdsKernel(FakeKernel):
         self.queue = self._workqueue("krdsd")
         self.transport = self.new("struct rds_transport", t_name="infiniband")
         self.device = self._device()
+
+    def edit(self, text: str) -> str:
+        """Return a layout's text as this kernel has it."""
+        return text
 
     def _drop_reasons(self) -> None:
         number = 12 if self.layout == "rds_uek4" else 11
@@ -120,7 +126,7 @@ class RdsKernel(FakeKernel):
         self.set(member, raw if not self.paths else bytes(10) + b"\xff\xff" + raw)
 
     def _ib(self, values: dict) -> drgn.Object:
-        ic = self.new("struct rds_ib_connection", rds_ibdev=self.device, i_active_side=1)
+        ic = self.new(self.ib_type, rds_ibdev=self.device, i_active_side=1)
         self.ring(ic.i_recv_ring, 1024, values.get("alloc", 560), values.get("free", 256))
         self.ring(ic.i_send_ring, 256, 40, 40)
         if self.paths:

@@ -3,13 +3,16 @@
 import pytest
 
 from rdmadiag.facts.kinds import KINDS
-from rdmadiag.vmcore.collect import iwcm, nvme_rdma
+from rdmadiag.vmcore.collect import iwcm, nvme_rdma, rdma_cm
 from rdmadiag.vmcore.collect.view import View
 
 from .rds_kernel import LAYOUTS, RdsKernel
 
 RECONNECTING, CONN_SENT, DESTROYING, RNIC = 3, 3, 10, 4
 AF_INET = (2).to_bytes(2, "little")
+
+
+STACK = (("schedule", ""), ("destroy_cm_id", "iw_cm"), ("iw_destroy_cm_id", "iw_cm"))
 
 
 class NvmeKernel(RdsKernel):
@@ -84,6 +87,7 @@ class NvmeKernel(RdsKernel):
         self.id = self.new("struct rdma_id_private", state=DESTROYING)
         self.set(self.id.refcount.counter, 1)
         self.list_init(self.id.comp.wait.task_list)
+        self.list_init(self.id.handler_mutex.wait_list)
         self.set(self.id.cm_id.iw, self.iw)
         values = {"device": self.device, "context": self.queues[0], "event_handler": self.handler}
         for name, value in values.items():
@@ -93,8 +97,12 @@ class NvmeKernel(RdsKernel):
         self.list_init(cma.id_list, self.id.list)
         self.list_init(self.variable("dev_list", "struct list_head"), cma.list)
 
-    def facts(self, collector):
-        stack = (("schedule", ""), ("destroy_cm_id", "iw_cm"), ("iw_destroy_cm_id", "iw_cm"))
+    def no_destroyer(self) -> None:
+        """Nobody waits for the driver."""
+        head = self.iw.connect_wait
+        self.list_init(head.task_list if "struct __wait_queue" in self._blocks else head.head)
+
+    def facts(self, collector, stack=STACK):
         dump = self.dump("nvme_rdma", "rdma_cm", "iw_cm", stack=stack)
         collected = collector.collect(View(dump, "dump"))
         return [fact.fields for fact in collected.facts], collected.coverage[0]
@@ -202,3 +210,73 @@ def test_other_transports_are_no_rdma_controllers(untyped):
     untyped.set(untyped.ctrl.ctrl.ops.name[0], ord("t"))
     rows, coverage = untyped.facts(nvme_rdma)
     assert (rows, coverage.status) == ([], "failed")
+
+
+LAST_REFERENCE = (
+    ("wait_for_completion", ""),
+    ("_destroy_id", "rdma_cm"),
+    ("nvme_rdma_free_queue", "nvme_rdma"),
+)
+MUTEX = (
+    ("__mutex_lock", ""),
+    ("rdma_destroy_id", "rdma_cm"),
+    ("nvme_rdma_alloc_queue", "nvme_rdma"),
+)
+
+
+def wait_for_last_reference(kernel):
+    """The identifier has left the list of its device, and its destroyer waits for the last reference."""
+    kernel.no_destroyer()
+    kernel.set(kernel.id.cm_id.iw, 0)
+    kernel.list_init(kernel.prog["dev_list"])
+    entry = kernel.at(
+        kernel.prog.type("struct swait_queue"), kernel.worker_task.thread.sp.value_() + 64
+    )
+    kernel.set(entry.task, kernel.worker_task)
+    kernel.list_init(kernel.id.comp.wait.task_list, entry.task_list)
+
+
+@pytest.mark.parametrize("types", ["nvme_rdma", "opaque"])
+def test_identifier_that_left_the_list(types):
+    """With the queue's pointer, and without it by the destroyer's own stack."""
+    kernel = NvmeKernel("nvme_61", types)
+    wait_for_last_reference(kernel)
+    (row,), _ = kernel.facts(rdma_cm, LAST_REFERENCE)
+    assert (row["address"], row["state"]) == (hex(kernel.id.address_), "DESTROYING")
+    assert (row["destroy_task"], row["listed"], row["refcount"]) == (80, False, 1)
+
+
+def test_queue_whose_identifier_left_the_list():
+    kernel = NvmeKernel("nvme_61")
+    wait_for_last_reference(kernel)
+    (row,), _ = kernel.facts(nvme_rdma, LAST_REFERENCE)
+    assert (row["blocked_task"], row["blocked_in"], row["iw_cm_id"]) == (80, "_destroy_id", None)
+    assert row["queues"][0]["cm_id_live"]
+    assert row["bound_arithmetic"] is None
+
+
+def test_pointer_that_dangles(kernel):
+    """A queue keeps the pointer to its identifier when that is freed."""
+    kernel.no_destroyer()
+    kernel.list_init(kernel.prog["dev_list"])
+    kernel.set(kernel.id.refcount.counter, 0)
+    (row,), _ = kernel.facts(nvme_rdma)
+    assert row["queues"][0]["cm_id"] == hex(kernel.id.address_)
+    assert not row["queues"][0]["cm_id_live"]
+    assert kernel.facts(iwcm)[0] == []
+
+
+@pytest.mark.parametrize(("stack", "blocked"), [(MUTEX, 80), (MUTEX[:1], None)])
+def test_destroyer_behind_an_event_handler(stack, blocked):
+    """Only nvme_rdma's own task is blocked by it; an event of the identifier may wait as well."""
+    kernel = NvmeKernel("nvme_61")
+    kernel.no_destroyer()
+    entry = kernel.at(
+        kernel.prog.type("struct mutex_waiter"), kernel.worker_task.thread.sp.value_() + 64
+    )
+    kernel.set(entry.task, kernel.worker_task)
+    kernel.list_init(kernel.id.handler_mutex.wait_list, entry.list)
+    (row,), _ = kernel.facts(nvme_rdma, stack)
+    assert row["blocked_task"] == blocked
+    (row,), _ = kernel.facts(rdma_cm, stack)
+    assert row["destroy_task"] == blocked

@@ -150,3 +150,23 @@ def test_loaded_but_unreadable(kernel):
     _, coverage = read(kernel)
     assert coverage.status == "failed"
     assert "rds_rdma is loaded" in coverage.reason
+
+
+class UntypedRdsRdma(RdsKernel):
+    """A kernel whose rds_rdma, other than rds, carries no types."""
+
+    ib_type = "struct opaque"
+
+    def edit(self, text):
+        return text.replace("struct rds_ib_connection", self.ib_type)
+
+
+def test_rds_rdma_without_types():
+    kernel = UntypedRdsRdma("rds_uek5")
+    conn = kernel.connection(**ENDS, state=2)
+    kernel.run(kernel.down_work(conn.c_path), "rds_shutdown_worker", kernel.task(9, "kworker"), 3)
+    (row,), coverage = read(kernel)
+    assert (row["laddr"], row["state"], row["shutdown_task"]) == ("10.0.0.1", "DISCONNECTING", 9)
+    assert (row["address"], row["recv_ring"], row["qp_num"]) == (None, None, None)
+    assert row["problems"] == ["transport data: could not find 'struct rds_ib_connection *'"]
+    assert coverage.status == "partial"

@@ -11,9 +11,10 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from drgn import Object, cast
+from drgn import Object, cast, container_of
 
 from rdmadiag.facts.model import Fields
+from rdmadiag.vmcore.collect.sleeps import sleep_of
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.damage import object_damage
@@ -29,6 +30,7 @@ from rdmadiag.vmcore.helpers.rdma_cm import (
     for_each_cma_device,
     rdma_id_private,
     rdma_id_refcount,
+    rdma_id_state,
 )
 from rdmadiag.vmcore.helpers.rds import (
     for_each_rds_connection,
@@ -67,6 +69,7 @@ class IdTable:
         self._guard("the devices of the RDMA CM", self._read_devices)
         self._guard("the NVMe controllers", self._read_queues)
         self._guard("the RDS connections", self._read_connections)
+        self._guard("those who destroy one", self._read_destroyers)
 
     def __iter__(self) -> Iterator[RdmaId]:
         return iter(self._ids.values())
@@ -130,6 +133,23 @@ class IdTable:
     def _read_path(self, cp: Object) -> None:
         if ic := path_ib_connection(cp):
             self.live(ic.i_cm_id.read_())
+
+    def _read_destroyers(self) -> None:
+        """Follow the tasks in ``_destroy_id()`` that wait for the last reference of an identifier."""
+        type_ = self._view.prog.type("struct rdma_id_private")
+        for task in self._view.interesting:
+            innermost = self._view.stacks.of(task.task).rdma_function
+            sleep = sleep_of(self._view, task) if innermost == "_destroy_id" else None
+            if sleep and sleep.type == "struct completion":
+                completion = Object(self._view.prog, "struct completion *", sleep.address)
+                self._add_destroyed(container_of(completion, type_, "comp"))
+
+    def _add_destroyed(self, id_priv: Object) -> None:
+        # Another completion below _destroy_id() is in no identifier.
+        handler = int(id_priv.id.event_handler.value_())
+        if rdma_id_state(id_priv) == "DESTROYING" and self._view.is_function(handler):
+            address = int(id_priv.value_())
+            self._ids.setdefault(address, RdmaId(id_priv, address, listed=False))
 
     def _read_queue(self, queue: Object) -> None:
         self.live(queue.cm_id.read_())

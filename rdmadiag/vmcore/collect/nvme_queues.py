@@ -1,5 +1,6 @@
 """Queues of an NVMe over RDMA controller, and the one that a task is blocked on."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from rdmadiag.vmcore.helpers.nvme_rdma import (
     nvme_rdma_queue_flag_names,
 )
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id, rdma_id_state
-from rdmadiag.vmcore.helpers.wait import completion_for_each_task
+from rdmadiag.vmcore.helpers.wait import completion_for_each_task, mutex_for_each_waiter
 
 __all__ = ("Blocked", "Queue", "add_blocked", "blocked_fields", "read_queues")
 
@@ -135,5 +136,14 @@ def _waiter(view: View, queue: Queue) -> TaskRow | None:
     if queue.iw_cm_id:
         task = first_task(view, iw_cm_id_for_each_destroyer(iw_cm_id_private(queue.iw_cm_id)))
     if not task and queue.rdma_id:
-        task = first_task(view, completion_for_each_task(queue.rdma_id.object.comp))
+        id_priv = queue.rdma_id.object
+        task = first_task(view, completion_for_each_task(id_priv.comp))
+        task = task or first_task(view, _lockers(view, id_priv))
     return task or first_task(view, completion_for_each_task(queue.object.cm_done))
+
+
+def _lockers(view: View, id_priv: Object) -> Iterator[Object]:
+    """Iterate over nvme_rdma's tasks that wait until an event handler of an identifier ends."""
+    for task in mutex_for_each_waiter(id_priv.handler_mutex):
+        if "nvme_rdma" in view.stacks.of(task).modules:
+            yield task

@@ -1,15 +1,16 @@
 """Controllers of NVMe over RDMA: their queues, their works, and what they are blocked on."""
 
+from functools import partial
+
 from rdmadiag.facts.model import Collected, Fact
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
 from rdmadiag.vmcore.collect.nvme_controllers import Controller, find_controllers
 from rdmadiag.vmcore.collect.nvme_fields import add_behind, add_core, add_works, controller_text
 from rdmadiag.vmcore.collect.nvme_queues import add_blocked, read_queues
 from rdmadiag.vmcore.collect.nvme_untyped import collect_untyped
-from rdmadiag.vmcore.collect.rows import Row
+from rdmadiag.vmcore.collect.rows import Row, isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.damage import object_damage
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.nvme_rdma import nvme_rdma_ctrl_works
 
 KINDS = ("nvme.rdma_controller",)
@@ -23,13 +24,13 @@ def collect(view: View) -> Collected:
     ):
         return collect_untyped(view, coverage)
     problems: list[str] = []
-    facts: list[Fact] = []
-    for address, controller in find_controllers(view, problems).items():
-        try:
-            facts.append(_fact(view, controller))
-        except READ_ERRORS as error:
-            problems.append(f"the controller at {address:#x} cannot be read: {why(error)}")
+    found = find_controllers(view, problems).values()
+    facts = isolated(found, partial(_fact, view), problems, _name)
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+
+
+def _name(controller: Controller) -> str:
+    return f"the controller at {controller.object.value_():#x}"
 
 
 def _fact(view: View, controller: Controller) -> Fact:

@@ -3,6 +3,8 @@ Controllers of an nvme_rdma that has no types in the dump: what the core's types
 identifiers tell of them.
 """
 
+from functools import partial
+
 from drgn import Object, container_of
 
 from rdmadiag.facts.model import Collected, Coverage, Fact
@@ -10,7 +12,7 @@ from rdmadiag.vmcore.collect.ids import id_table
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
 from rdmadiag.vmcore.collect.nvme_fields import add_behind, add_core, add_works, controller_text
 from rdmadiag.vmcore.collect.nvme_queues import Blocked, blocked_fields
-from rdmadiag.vmcore.collect.rows import Row
+from rdmadiag.vmcore.collect.rows import Row, isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import first_task, setup_task
 from rdmadiag.vmcore.collect.worktable import Worker
@@ -34,12 +36,18 @@ def collect_untyped(view: View, coverage: Coverage) -> Collected:
     :param coverage: Why the transport's own objects cannot be read.
     """
     facts: list[Fact] = []
+    problems: list[str] = []
     if coverage.status == "failed":
-        facts = [_fact(view, nvme) for nvme in _controllers(view)]
+        facts = isolated(_controllers(view), partial(_fact, view), problems, _name)
     if not facts:
         return Collected(coverage=[coverage])
-    reason = f"{coverage.reason}; only what the core knows of its controllers was read"
+    problems.insert(0, f"{coverage.reason}; only what the core knows of its controllers was read")
+    reason = "; ".join(problems)
     return Collected(facts=facts, coverage=[view.coverage(_KIND, "partial", reason)])
+
+
+def _name(nvme: Object) -> str:
+    return f"the controller at {nvme.value_():#x}"
 
 
 def _controllers(view: View) -> list[Object]:

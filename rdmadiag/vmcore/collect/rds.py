@@ -88,6 +88,8 @@ def _fact(view: View, conn: Object, cp: Object) -> Fact:
     ic = row.value("transport data", lambda: path_ib_connection(cp))
     address = int(ic.value_()) if ic is not None else 0
     row.fields["address"] = hex_or_none(address)
+    if ic is not None and not address:
+        row.problems.append("there is no transport data")
     _add_ib(ic if address else None, row)
     row.fields["problems"] = row.problems
     return view.fact(_KIND, row.fields, "struct rds_ib_connection", address, _text(row.fields))
@@ -143,7 +145,6 @@ def _add_ib(ic: Object | None, row: Row) -> None:
     """
     row.fields |= dict.fromkeys(_IB_FIELDS) | {"corrupt": False}
     if ic is None:
-        row.problems.append("there is no transport data")
         return
     for name in ("recv_ring", "send_ring"):
         _add_ring(ic, name, row)

@@ -1,14 +1,12 @@
 """One row of facts, each of its fields read on its own: what cannot be read costs that field only."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
+from rdmadiag.facts.model import Fact, Fields
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 
-if TYPE_CHECKING:
-    from rdmadiag.facts.model import Fields
-
-__all__ = ("Row", "hex_or_none")
+__all__ = ("Row", "hex_or_none", "isolated")
 
 T = TypeVar("T")
 
@@ -42,3 +40,23 @@ class Row:
         except READ_ERRORS as error:
             self.problems.append(f"{name}: {why(error)}")
             return None
+
+
+def isolated(
+    objects: Iterable[T],
+    make: Callable[[T], Fact],
+    problems: list[str],
+    name: Callable[[T], str],
+) -> list[Fact]:
+    """
+    Return a fact of each object; one that cannot be read costs itself and a line in *problems*.
+
+    :param name: Says which object it is.
+    """
+    facts = []
+    for one in objects:
+        try:
+            facts.append(make(one))
+        except READ_ERRORS as error:
+            problems.append(f"{name(one)} cannot be read: {why(error)}")
+    return facts

@@ -1,12 +1,13 @@
 """Tasks that sleep where an engineer would look: uninterruptibly, in a work, or in RDMA code."""
 
 from collections import Counter
+from functools import partial
 
 from drgn.helpers.linux.sched import task_cpu
 
 from rdmadiag.facts.model import Collected, Fact
 from rdmadiag.vmcore.collect.behind import chain_of
-from rdmadiag.vmcore.collect.rows import Row, hex_or_none
+from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.stacks import subsystem_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
@@ -17,8 +18,11 @@ KINDS = ("task",)
 
 def collect(view: View) -> Collected:
     """Return a ``task`` fact for each task in D state, running a work, or with RDMA code on its stack."""
-    facts = [_fact(view, row) for row in view.interesting]
-    problems = [*view.tasks.problems, *view.stacks.problems]
+    problems: list[str] = []
+    facts = isolated(
+        view.interesting, partial(_fact, view), problems, lambda row: f"the task {row.pid}"
+    )
+    problems += [*view.tasks.problems, *view.stacks.problems]
     return Collected(facts=facts, coverage=[view.covered("task", problems, facts, len(view.tasks))])
 
 

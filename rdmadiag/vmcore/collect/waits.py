@@ -1,86 +1,22 @@
-"""What a task sleeps on, and who sleeps behind whom."""
+"""What a task sleeps on, and who has to act first."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from drgn import Object, offsetof
+from drgn import Object
 from drgn.helpers.linux.locking import mutex_owner, rwsem_owner
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.known import known_objects
+from rdmadiag.vmcore.collect.sleeps import Sleep, sleep_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
-from rdmadiag.vmcore.helpers.stackwait import StackWait, task_for_each_wait
 
-__all__ = ("Sleep", "first_task", "setup_task", "sleep_of", "waits_on", "work_name")
+__all__ = ("first_task", "setup_task", "waits_on", "work_name")
 
-_COMPLETION = frozenset(("wait_for_common", "__wait_for_common", "do_wait_for_common"))
 _LOCKS = {"struct mutex": mutex_owner, "struct rw_semaphore": rwsem_owner}
 _SETUP_SPAN = 1024
 """How far into a user's object its completion may be, where the object's type is not known."""
-
-
-class Sleep(NamedTuple):
-    """
-    What a task sleeps on.
-
-    :ivar type: ``struct completion``, ``struct mutex``, ``struct wait_queue_head`` ...
-    :ivar entry: Address of its entry on its own stack.
-    """
-
-    type: str
-    address: int
-    entry: int
-
-
-def sleep_of(view: View, task: TaskRow) -> Sleep | None:
-    """Return what a task sleeps on; ``None`` when its stack does not tell."""
-    sleeps = view.once("sleeps", dict[int, "Sleep | None"])
-    if task.address not in sleeps:
-        try:
-            sleeps[task.address] = _sleep(view, task)
-        except READ_ERRORS:
-            sleeps[task.address] = None
-    return sleeps[task.address]
-
-
-def _sleep(view: View, task: TaskRow) -> Sleep | None:
-    functions = view.stacks.of(task.task).functions
-    lock = _lock_of(functions)
-    waits = task_for_each_wait(
-        task.task, lambda address: view.tasks.at(address) is not None, f"struct {lock[0]}"
-    )
-    for wait in waits:
-        if found := _object_of(view, wait, bool(_COMPLETION.intersection(functions)), lock[1]):
-            return found
-    return None
-
-
-def _lock_of(functions: list[str]) -> tuple[str, str]:
-    """Return the types of the waiter and of the lock that a stack with these functions waits for."""
-    for name in functions:
-        if name.startswith("rwsem_down_"):
-            return "rwsem_waiter", "rw_semaphore"
-        if name.startswith("__down"):
-            return "semaphore_waiter", "semaphore"
-    return "mutex_waiter", "mutex"
-
-
-def _object_of(view: View, wait: StackWait, completion: bool, lock: str) -> Sleep | None:
-    """Return the object whose list of waiters was found."""
-    heads = {
-        "struct wait_queue_entry": ("struct wait_queue_head", "head"),
-        "struct __wait_queue": ("struct __wait_queue_head", "task_list"),
-        "struct swait_queue": ("struct swait_queue_head", "task_list"),
-    }
-    name, member = heads.get(wait.kind, (f"struct {lock}", "wait_list"))
-    address = wait.head - offsetof(view.prog.type(name), member)
-    # Simple wait queues are used for completions; ordinary ones were, before v5.7.
-    if wait.kind == "struct swait_queue" or (completion and wait.kind in heads):
-        type_ = view.prog.type("struct completion")
-        return Sleep(type_.type_name(), address - offsetof(type_, "wait"), wait.entry)
-    return Sleep(name, address, wait.entry)
 
 
 def waits_on(view: View, task: TaskRow) -> Fields | None:

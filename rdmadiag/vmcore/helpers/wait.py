@@ -11,7 +11,12 @@ from drgn import Object, cast
 
 from rdmadiag.vmcore.walk import list_entries
 
-__all__ = ("completion_for_each_task", "swait_for_each_task", "waitqueue_for_each_task")
+__all__ = (
+    "completion_for_each_task",
+    "mutex_for_each_waiter",
+    "swait_for_each_task",
+    "waitqueue_for_each_task",
+)
 
 
 def waitqueue_for_each_task(head: Object) -> Iterator[Object]:
@@ -45,6 +50,17 @@ def swait_for_each_task(head: Object) -> Iterator[Object]:
     """
     for entry in list_entries("struct swait_queue", head.task_list, "task_list"):
         yield entry.task.read_()
+
+
+def mutex_for_each_waiter(lock: Object) -> Iterator[Object]:
+    """
+    Iterate over the tasks that wait for a mutex.
+
+    :param lock: ``struct mutex``
+    :return: Iterator of ``struct task_struct *`` objects.
+    """
+    for waiter in list_entries("struct mutex_waiter", lock.wait_list, "list"):
+        yield waiter.task.read_()
 
 
 def completion_for_each_task(completion: Object) -> Iterator[Object]:
