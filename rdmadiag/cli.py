@@ -228,6 +228,18 @@ def extract(
 
 
 @app.command()
+def shell(
+    vmcore: Annotated[str, typer.Argument(help="The dump to look into.", metavar="VMCORE")],
+    rules: Rules = None,
+    debuginfo: DebugInfo = None,
+) -> Result:
+    """Open a drgn session on a dump, with the helpers loaded and the findings at hand."""
+    from rdmadiag.commands import shell as command
+
+    return Result("", command.shell(vmcore, rules or (), debuginfo or ()))
+
+
+@app.command()
 def report(
     saved: Saved,
     format: FormatOption = Format.html,  # noqa: A002 - the option's name

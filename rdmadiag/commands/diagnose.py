@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rdmadiag.commands.report import Output, finish
 from rdmadiag.errors import UserError
+from rdmadiag.facts.model import Collected
 from rdmadiag.facts.store import FactStore
 from rdmadiag.gather import Gatherer
 from rdmadiag.knowledge.findings import Fixes
@@ -53,17 +54,38 @@ def make_report(request: Request) -> Report:
 
     :raises UserError: If no input can be read, or an option names something that is not there.
     """
-    began = time.monotonic()
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    dirs = rule_dirs(request.rules)
-    rules = choose(load_diagnoses(dirs), request.only, request.ignore)
+    clock = Clock()
+    rules = choose(load_diagnoses(rule_dirs(request.rules)), request.only, request.ignore)
     options = LogOptions(moment(request.since), moment(request.until))
     gatherer = Gatherer(request.rules, request.debuginfo, options)
-    store = FactStore(gatherer.gather(request.inputs))
+    return conclude(gatherer.gather(request.inputs), rules, request.rules, clock)
+
+
+class Clock:
+    """When a run began."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self.started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def seconds(self) -> float:
+        """Return how long it has taken so far."""
+        return time.monotonic() - self._began
+
+
+def conclude(
+    collected: Collected, rules: dict[str, Diagnosis], roots: Sequence[Path], clock: Clock
+) -> Report:
+    """
+    Run *rules* over what was collected and return the report.
+
+    :param roots: Folders of ``--rules``.
+    """
+    store = FactStore(collected)
     results = run_rules(rules, store)
-    fixes = Fixes(store, request.rules)
-    seconds = time.monotonic() - began
-    return build_report(store, results, fixes.rows, started, seconds, rules_version(dirs))
+    fixes = Fixes(store, roots)
+    version = rules_version(rule_dirs(roots))
+    return build_report(store, results, fixes.rows, clock.started, clock.seconds(), version)
 
 
 def moment(text: str | None) -> float | None:
