@@ -34,6 +34,9 @@ _MODULE = re.compile(r"\[\w+\]\s*\Z")
 _DANGLING = re.compile(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
+_EMPTY = re.compile(r"(?:\A|\[ {0,6}\d{1,8}\.\d{6}\](?:\[[ TC\d]{1,10}\])?)\s*\??\s*\Z")
+"""A record with nothing after its stamp, or only the mark of a guessed frame."""
+_BARE_FRAME = re.compile(_FRAME)
 _MAYBE_EMBEDDED = re.compile(r":\d\d |\d\] |kernel: ")
 _EMBEDDED = re.compile(
     rf"\s(?=(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d \S+ [\w./()-]{{1,64}}(?:\[\d+\])?: "
@@ -60,7 +63,7 @@ def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
     if not text or len(before) > MAX_JOINED:
         return False
     before = before[-TAIL:]
-    if _DANGLING.search(before):
+    if _DANGLING.search(before) or (headed and _EMPTY.search(before) and _BARE_FRAME.match(text)):
         return True
     if "+0x" in before and _COMPLETE.search(before):
         return bool(_MODULE.match(text)) and not before.rstrip().endswith("]") and width >= PROSE
