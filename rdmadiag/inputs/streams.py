@@ -70,6 +70,20 @@ class FileStream:
             self.size = min(self.size, offset)
             return b""
 
+    def part(self, start: int, end: int) -> "FileStream":
+        """Return another stream, of the bytes from *start* to *end*."""
+        other = FileStream(self.fd, self._report)
+        other.position, other.size = start, min(end, self.size)
+        return other
+
+    def count_lines(self, start: int, end: int) -> int:
+        """Return how many line ends there are between two offsets."""
+        count = 0
+        while start < end and (data := self.pread(min(OUTPUT_CHUNK, end - start), start)):
+            count += data.count(b"\n")
+            start += len(data)
+        return count
+
 
 class PipeStream:
     """What has no size: standard input, or a file of /proc."""

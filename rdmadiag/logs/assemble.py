@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rdmadiag.facts.model import Fields
 from rdmadiag.logs import lines, wrapping
 from rdmadiag.logs.grammar import Parsed, parse, strip_lead
 from rdmadiag.logs.layout import Layout
@@ -20,6 +21,7 @@ class Unit:
 
     :ivar parsed: Its head and message.
     :ivar headed: It has a head of its own.
+    :ivar said: What its message says, if another process found out: kinds and fields of facts.
     """
 
     line: int
@@ -27,6 +29,7 @@ class Unit:
     raw: bytes
     parsed: Parsed
     headed: bool
+    said: list[tuple[str, Fields]] | None = None
 
 
 @dataclass(slots=True)

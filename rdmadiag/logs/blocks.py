@@ -85,6 +85,7 @@ class Blocks:
 
     :ivar anchor: What most lines begin with, as far as is known by now; set by whoever knows.
     :ivar size: Bytes that were read.
+    :ivar line: Number of the line after the last block.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Blocks:
         self._cuts = cuts
         self._block = size
         self._limits = limits
-        self._line = line
+        self.line = line
         self._filled = 0
         self._cutting = False
 
@@ -157,8 +158,8 @@ class Blocks:
             filled = end = start + self._limits.line
             self._cutting = True
         self._filled = filled
-        block = Block(buffer, 0, start, end, offset, self._line, last=ended)
-        self._line += block.lines
+        block = Block(buffer, 0, start, end, offset, self.line, last=ended)
+        self.line += block.lines
         if self.anchor:
             block.alike = buffer.count(b"\n" + self.anchor, max(0, start - 1), end)
             block.alike += not start and buffer.startswith(self.anchor)
@@ -197,7 +198,7 @@ class Blocks:
         self._cutting = False
         end = found + 1 if run < 0 else run + len(NUL_RUN)
         if run < 0:
-            self._line += 1
+            self.line += 1
         buffer[start : start + filled - end] = buffer[end:filled]
         return start + filled - end, end - start
 

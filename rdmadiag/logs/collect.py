@@ -1,6 +1,6 @@
 """Logs to facts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from rdmadiag.facts.model import Collected, InputInfo
 from rdmadiag.inputs.sniff import Kind
@@ -9,10 +9,8 @@ from rdmadiag.logs.events import CONTEXT_LITERALS
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search, make_search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
-from rdmadiag.logs.series import Series
+from rdmadiag.logs.series import MakeTraces, Series
 from rdmadiag.logs.summary import summarize
-
-MakeTraces = Callable[[str], TraceReader]
 
 
 def traces_of(name: str) -> TraceReader:
@@ -59,8 +57,7 @@ class LogCollector:
             yield summarize(series)
 
     def _series(self, source: Source) -> Series:
-        traces = self._make_traces(source.name)
-        return Series(self._vocabulary, self._search, traces, self.options)
+        return Series(self._vocabulary, self._search, self._make_traces, source.name, self.options)
 
 
 def collect_log(

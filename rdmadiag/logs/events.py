@@ -40,6 +40,10 @@ CONTEXT_LITERALS = (
 """What the scan looks for beside the vocabulary."""
 
 
+Said = list[tuple[str, Fields]]
+"""Kinds and fields of facts."""
+
+
 class Kept:
     """Facts of one log; of too many of a kind the first and the last ones are kept, and all are counted."""
 
@@ -85,24 +89,31 @@ class EventReader:
         self._match = vocabulary.match
         self._last: dict[str, Record] = {}
 
-    def read(self, record: Record, source: str) -> None:
-        """Read a record of the log *source*."""
+    def read(self, record: Record, source: str, said: Said | None = None) -> None:
+        """
+        Read a record of the log *source*.
+
+        :param said: What its message says, if that is known.
+        """
         repeated = _LAST_REPEATED.match(record.message) if "repeated" in record.message else None
         if repeated:
             before = self._last.get(record.host)
             if before and record.line - before.line <= MAX_BETWEEN:
-                self._facts(before.message, record, source, int(repeated["count"]))
+                self._facts(self.say(before.message), record, source, int(repeated["count"]))
             return
         self._last[record.host] = record
         self._note(record)
-        self._facts(record.message, record, source, record.repeated)
+        said = self.say(record.message) if said is None else said
+        self._facts(said, record, source, record.repeated)
 
-    def _facts(self, message: str, record: Record, source: str, repeated: int) -> None:
-        for match in self._match(message):
-            fields = dict(match.fields)
-            if repeated > 1:
-                fields["repeated"] = repeated
-            self.kept.add(make_fact(match.rule.event, fields, record, source))
+    def say(self, message: str) -> Said:
+        """Return kinds and fields of the facts that a message gives."""
+        return [(m.rule.event, m.fields) for m in self._match(message)]
+
+    def _facts(self, said: Said, record: Record, source: str, repeated: int) -> None:
+        for kind, fields in said:
+            made = {**fields, "repeated": repeated} if repeated > 1 else dict(fields)
+            self.kept.add(make_fact(kind, made, record, source))
 
     def _note(self, record: Record) -> None:
         message = record.message

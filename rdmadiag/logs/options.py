@@ -15,6 +15,7 @@ class LogOptions:
     :ivar block: Bytes that are searched at a time.
     :ivar whole: Logs of up to so many bytes are read line by line, longer ones only where it matters.
     :ivar hyperscan: Whether it may be used.
+    :ivar jobs: How many processes may read one long file; 0: as many as there are CPUs.
     """
 
     since: float | None = None
@@ -24,3 +25,4 @@ class LogOptions:
     whole: int = 256 << 10
     limits: Limits = DEFAULT
     hyperscan: bool = True
+    jobs: int = 0

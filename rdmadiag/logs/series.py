@@ -1,29 +1,25 @@
 """One log, in one or several files, from its bytes to its facts."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rdmadiag.facts.model import InputInfo, Moment
 from rdmadiag.inputs.source import Source
-from rdmadiag.logs.assemble import Assembler, Unit
-from rdmadiag.logs.blocks import Block, Blocks, Cuts
-from rdmadiag.logs.census import Census, anchor_of
+from rdmadiag.logs.assemble import Unit
+from rdmadiag.logs.blocks import Cuts
 from rdmadiag.logs.clock import Clock, is_plausible
-from rdmadiag.logs.events import EventReader, is_boot, kernel_clock, unfolded
-from rdmadiag.logs.layout import Layout, survey
-from rdmadiag.logs.lines import LINE
+from rdmadiag.logs.events import EventReader
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
-from rdmadiag.logs.records import Record
-from rdmadiag.logs.scan import Scanner
+from rdmadiag.logs.reading import Reading
+from rdmadiag.logs.recorder import Recorder
+from rdmadiag.logs.sparse import Tools
 from rdmadiag.logs.traces import TRACE_KINDS
-from rdmadiag.logs.turned import Turned
 from rdmadiag.logs.wrapping import looks_like_kernel
 
-SAMPLE = 256 << 10
-_MARKS = ("-- Reboot --", "-- Boot ")
+MakeTraces = Callable[[str], TraceReader]
 
 
 @dataclass(slots=True)
@@ -63,17 +59,37 @@ class Series:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, search: Search, traces: TraceReader, options: LogOptions
+        self,
+        vocabulary: Vocabulary,
+        search: Search,
+        make_traces: MakeTraces,
+        name: str,
+        options: LogOptions,
     ) -> None:
-        """:param search: For the vocabulary's literals and :data:`rdmadiag.logs.events.CONTEXT_LITERALS`."""
+        """
+        :param search: For the vocabulary's literals and :data:`rdmadiag.logs.events.CONTEXT_LITERALS`.
+        :param make_traces: Makes a reader of traces for the name of an input.
+        :param name: Of the first file.
+        """
         self.parts: list[Part] = []
         self.events = EventReader(vocabulary)
-        self.traces = traces
+        self.traces = make_traces(name)
         self.options = options
         self.kinds = set(vocabulary.event_kinds) | TRACE_KINDS
-        self.clock = Clock(self._now())
-        self._vocabulary = vocabulary
-        self._search = search
+        self._recorder = Recorder(self._now())
+        self._tools = Tools(
+            search,
+            vocabulary.companions,
+            options,
+            self.events.say,
+            make_traces,
+            self.traces.wants,
+        )
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of all files."""
+        return self._recorder.clock
 
     def _now(self) -> float:
         return time.time() if self.options.now is None else self.options.now
@@ -82,68 +98,24 @@ class Series:
         """Read the next file."""
         info = InputInfo(source.name, "log", problems=source.problems)
         written = source.mtime if source.mtime and is_plausible(source.mtime) else self._now()
-        self.clock.reference = min(written, max(self._now(), self.clock.reference))
+        reference = min(written, max(self._now(), self.clock.reference))
         part = Part(source, info, self.clock.order)
         self.parts.append(part)
         if source.stream is not None:
-            blocks = Blocks(source.stream, part.cuts, self.options.block, self.options.limits)
-            for unit in self._units(part, blocks):
+            reading = Reading(source, self._tools, reference)
+            for unit in reading.units(source.stream):
+                self.clock.reference = reading.reference
                 self._record(part, unit)
-            info.bytes = blocks.size
+            info.bytes, part.cuts = reading.size, reading.cuts
+            info.records, info.unparsed = reading.tally.records, reading.tally.unparsed
         part.read_problems = len(source.problems)
 
-    def _units(self, part: Part, blocks: Blocks) -> Iterator[Unit]:
-        following = iter(blocks)
-        first = next(following)
-        layout = survey(bytes(first.view[:SAMPLE]))
-        if layout.newest_first:
-            turned = Turned(part.source, layout, part.cuts, self.options)
-            yield from turned.units(first, following)
-            tally, blocks.size = turned.tally, max(blocks.size, turned.size)
-        else:
-            census = Census(layout)
-            scanner = Scanner(census, self._search, self._vocabulary.companions, part.cuts)
-            assembler = Assembler(layout)
-            if _is_whole(layout, first, self.options):
-                for line in scanner.all_lines(_chained(first, following)):
-                    yield from assembler.feed(line)
-                tally = assembler.tally
-            else:
-                yield from self._sparse(scanner, assembler, _anchored(first, following, blocks))
-                tally = census.tally
-            yield from assembler.flush()
-        part.info.records, part.info.unparsed = tally.records, tally.unparsed
-
-    def _sparse(
-        self, scanner: Scanner, assembler: Assembler, blocks: Iterable[Block]
-    ) -> Iterator[Unit]:
-        for line in scanner.lines(blocks):
-            yield from assembler.flush() if line is None else assembler.feed(line)
-            scanner.follow = self.traces.wants()
-
     def _record(self, part: Part, unit: Unit) -> None:
-        parsed = unit.parsed
-        message, repeated = unfolded(parsed.message)
-        if not unit.headed and message.startswith(_MARKS):
-            self.clock.reboot()
+        record = self._recorder.record(unit)
+        if record is None:
             return
-        moment = self.clock.moment(parsed.stamp, parsed.host, booted=is_boot(message))
-        self._note(part, unit, moment)
-        if (wall := kernel_clock(message)) is not None:
-            self.clock.tie(parsed.host, wall)
-        record = Record(
-            unit.line,
-            unit.offset,
-            unit.raw[:LINE],
-            parsed.host,
-            moment,
-            parsed.level,
-            parsed.caller,
-            parsed.ident,
-            message,
-            repeated,
-        )
-        self.events.read(record, part.info.path)
+        self._note(part, unit, record.time)
+        self.events.read(record, part.info.path, unit.said)
         part.release = self.events.release or part.release
         self.traces.feed(record)
 
@@ -160,24 +132,3 @@ class Series:
         part.foreign = part.foreign or parsed.foreign
         if len(part.hosts) < 100:
             part.hosts.add(parsed.host)
-
-
-def _is_whole(layout: Layout, first: Block, options: LogOptions) -> bool:
-    """Tell whether every line must be read."""
-    if layout.running or layout.quoted_printable or layout.style == "pretty":
-        return True
-    return first.last and first.end - first.start <= options.whole
-
-
-def _chained(first: Block, following: Iterable[Block]) -> Iterator[Block]:
-    yield first
-    yield from following
-
-
-def _anchored(first: Block, following: Iterable[Block], blocks: Blocks) -> Iterator[Block]:
-    """Yield the blocks, and tell their reader what lines begin with now: the day changes."""
-    for block in _chained(first, following):
-        yield block
-        last = block.data.rfind(b"\n", block.start, max(block.start, block.end - 1)) + 1
-        anchor = anchor_of(bytes(block.data[last : last + 64]))
-        blocks.anchor = anchor or blocks.anchor

@@ -94,6 +94,8 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             f"{cuts.count} lines are longer than {kib} KiB: the rest of them was not read",
             f"{name}: byte {cuts.first}",
         )
+    if _cannot_tell(series, part):
+        yield Problem("records with no wall clock: --since and --until do not apply to them", name)
     if part.foreign:
         yield Problem(f"a log of {part.foreign}, not of Linux", name)
     if part is not series.parts[-1]:
@@ -115,6 +117,13 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
         )
     if series.traces.dropped:
         yield Problem(f"{series.traces.dropped} traces like others were left out", name)
+
+
+def _cannot_tell(series: "Series", part: "Part") -> bool:
+    bounded = series.options.since is not None or series.options.until is not None
+    return (
+        bounded and part.info.records > 0 and (part.info.end is None or part.info.end.wall is None)
+    )
 
 
 def _listed(counts: dict[str, int]) -> str:

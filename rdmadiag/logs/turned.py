@@ -1,6 +1,5 @@
 """Logs that have their newest record first."""
 
-import os
 from collections.abc import Iterable, Iterator
 
 from rdmadiag.inputs.source import Source
@@ -14,7 +13,6 @@ from rdmadiag.logs.scan import Scanner
 
 PIECE = 4 << 20
 MAX_UNITS = 60_000
-COUNTED = 1 << 20
 
 
 class Turned:
@@ -83,7 +81,7 @@ class Turned:
             end = min(start + PIECE, file.size)
             end = self._record_start(file, end) if end < file.size else end
             pieces.append((start, end, line))
-            line += _newlines(file.fd, start, end)
+            line += file.count_lines(start, end)
             start = end
         return pieces
 
@@ -109,11 +107,3 @@ class _Nothing:
 def _chained(first: Block, blocks: Iterable[Block]) -> Iterator[Block]:
     yield first
     yield from blocks
-
-
-def _newlines(fd: int, start: int, end: int) -> int:
-    count = 0
-    while start < end and (data := os.pread(fd, min(COUNTED, end - start), start)):
-        count += data.count(b"\n")
-        start += len(data)
-    return count

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import re
 from itertools import pairwise
@@ -218,3 +219,18 @@ def test_same_kinds_in_other_formats(tmp_path, diagnose, whole, text, style):
 
     for size in (0, 1 << 30):
         assert kinds(diagnose(path, whole=size)) == kinds(whole)
+
+
+@pytest.mark.parametrize("jobs", [2, 5])
+def test_ranges_read_by_several_processes(tmp_path, diagnose, whole, monkeypatch, jobs):
+    monkeypatch.setattr("rdmadiag.logs.ranges.SMALLEST", 8000)
+    log = diagnose(tmp_path / "messages", whole=0, block=5000, jobs=jobs)
+    assert essence(log) == essence(whole)
+    assert abs(log.info.records - whole.info.records) <= jobs
+
+
+def test_range_process_that_dies_is_an_error(tmp_path, diagnose, whole, monkeypatch):
+    monkeypatch.setattr("rdmadiag.logs.ranges.SMALLEST", 8000)
+    monkeypatch.setattr("rdmadiag.logs.ranges._Worker.take", lambda *_: os._exit(7))
+    with pytest.raises(ChildProcessError, match="byte"):
+        diagnose(tmp_path / "messages", whole=0, block=5000, jobs=2)

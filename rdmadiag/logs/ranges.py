@@ -1,0 +1,184 @@
+"""
+A plain file in ranges that are read at the same time, each by a process of its own.
+
+A process finds the records that matter in its range, reads what they say, and hands them on in order. Only
+the clock and the traces must see the records of all ranges one after another; there are few of them. A trace
+that is open at the end of a range is followed into the next one, whose own first records are then left out.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rdmadiag.inputs.streams import FileStream
+from rdmadiag.logs.assemble import Tally, Unit
+from rdmadiag.logs.blocks import Blocks, Cuts
+from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.recorder import Recorder
+from rdmadiag.logs.sparse import Sparse, Tools
+from rdmadiag.logs.window import line_start
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+SMALLEST = 48 << 20
+"""Bytes that take about as long to read as it takes to begin and end a process."""
+
+HELD = 20_000
+"""Records that a process keeps until it is its range's turn."""
+
+Range = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Done:
+    """The last that a process sends."""
+
+    tally: Tally
+    cuts: Cuts
+    lines: int
+    handed: int
+
+
+def processes(options: LogOptions) -> int:
+    """Return how many processes may be used."""
+    return options.jobs or len(os.sched_getaffinity(0))
+
+
+def worth_it(size: int, options: LogOptions) -> bool:
+    """Tell whether reading *size* bytes in ranges is faster."""
+    return processes(options) > 1 and size >= 2 * SMALLEST
+
+
+class Ranges:
+    """
+    Reads a plain file, or a part of it, in ranges.
+
+    :ivar tally: How many records there were, and lines that are none.
+    """
+
+    def __init__(self, file: FileStream, layout: Layout, tools: Tools, cuts: Cuts) -> None:
+        """:param cuts: Takes the lines that were too long."""
+        self.tally = Tally()
+        self._file = file
+        self._layout = layout
+        self._tools = tools
+        self._cuts = cuts
+
+    def units(self, start: int, end: int) -> Iterator[Unit]:
+        """Yield the records between two offsets."""
+        line = 1 + self._file.count_lines(0, start)
+        ranges = self._ranges(start, end)
+        if len(ranges) == 1:
+            yield from self._alone(ranges[0], line)
+            return
+        handed = -1
+        for batches in self._begin(ranges):
+            for batch in batches:
+                if isinstance(batch, _Done):
+                    self._count(batch)
+                    line, handed = line + batch.lines, batch.handed
+                    break
+                for unit in batch:
+                    if unit.offset > handed:
+                        unit.line += line - 1
+                        yield unit
+
+    def _ranges(self, start: int, end: int) -> list[Range]:
+        options = self._tools.options
+        count = max(1, min(processes(options), (end - start) // SMALLEST))
+        edges = [line_start(self._file, start + (end - start) * n // count) for n in range(count)]
+        return [(a, b) for a, b in zip(edges, [*edges[1:], end], strict=True) if a < b] or [
+            (start, end)
+        ]
+
+    def _alone(self, extent: Range, line: int) -> Iterator[Unit]:
+        sparse = Sparse(self._layout, self._tools, self._cuts)
+        blocks = self._blocks(extent, self._cuts, line)
+        following = iter(blocks)
+        yield from sparse.units(next(following), following, blocks)
+        self.tally = sparse.tally
+
+    def _blocks(self, extent: Range, cuts: Cuts, line: int = 1) -> Blocks:
+        options = self._tools.options
+        return Blocks(self._file.part(*extent), cuts, options.block, options.limits, line)
+
+    def _count(self, done: _Done) -> None:
+        self.tally.records += done.tally.records
+        self.tally.unparsed += done.tally.unparsed
+        if done.cuts.count:
+            self._cuts.first = self._cuts.first if self._cuts.count else done.cuts.first
+            self._cuts.count += done.cuts.count
+
+    def _begin(self, ranges: list[Range]) -> Iterator[Iterator[list[Unit] | _Done]]:
+        """Begin a process for each range, and yield what each one sends."""
+        import multiprocessing
+
+        context = multiprocessing.get_context("fork")
+        running = []
+        for extent in ranges:
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=self._work, args=(sender, extent), daemon=True)
+            process.start()
+            sender.close()
+            running.append((process, receiver))
+        try:
+            for extent, (_, receiver) in zip(ranges, running, strict=True):
+                yield _received(receiver, extent)
+        finally:
+            for process, receiver in running:
+                receiver.close()
+                process.terminate()
+                process.join()
+
+    def _work(self, sender: "Connection[list[Unit] | _Done, object]", extent: Range) -> None:
+        """Read a range; the process of its own that does it has a clock and a reader of traces of its own."""
+        worker = _Worker(self._tools)
+        cuts = Cuts()
+        sparse = Sparse(self._layout, worker.tools, cuts)
+        blocks = self._blocks(extent, cuts)
+        following = iter(blocks)
+        for unit in sparse.units(next(following), following, blocks):
+            worker.take(unit, sender)
+        lines, last = blocks.line - 1, extent[1]
+        handed = -1
+        for unit in sparse.rest(self._blocks((last, self._file.size), cuts, blocks.line)):
+            worker.take(unit, sender)
+            handed = unit.offset
+        sender.send(worker.units)
+        sender.send(_Done(sparse.tally, cuts, lines, handed))
+
+
+class _Worker:
+    """Takes in the records of a range, and what they say."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.units: list[Unit] = []
+        self._recorder = Recorder(0.0)
+        self._traces = tools.make_traces("")
+        self.tools = replace(tools, wants=self._traces.wants)
+
+    def take(self, unit: Unit, sender: "Connection[list[Unit] | _Done, object]") -> None:
+        record = self._recorder.record(unit)
+        if record is not None:
+            self._traces.feed(record)
+            unit.said = self.tools.say(record.message)
+        self.units.append(unit)
+        if len(self.units) >= HELD:
+            sender.send(self.units)
+            self.units = []
+
+
+def _received(
+    receiver: "Connection[object, list[Unit] | _Done]", extent: Range
+) -> Iterator[list[Unit] | _Done]:
+    while True:
+        try:
+            batch = receiver.recv()
+        except EOFError as error:
+            raise ChildProcessError(f"the process that reads bytes {extent} has died") from error
+        yield batch
+        if isinstance(batch, _Done):
+            return

@@ -1,0 +1,83 @@
+"""Reading a log only where it matters."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from rdmadiag.facts.model import Fields
+from rdmadiag.logs.assemble import Assembler, Tally, Unit
+from rdmadiag.logs.blocks import Block, Blocks, Cuts
+from rdmadiag.logs.census import Census, anchor_of
+from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.prefilter import Search
+from rdmadiag.logs.protocols import TraceReader
+from rdmadiag.logs.scan import Scanner
+
+MAX_AFTER_END = 400
+
+
+@dataclass(slots=True)
+class Tools:
+    """
+    What reading takes.
+
+    :ivar companions: For each literal of *search* those of which its line must hold one.
+    :ivar say: What a message says: kinds and fields of facts.
+    :ivar make_traces: Makes a reader of traces.
+    :ivar wants: Whether all the following lines are wanted: a trace is open.
+    """
+
+    search: Search
+    companions: Sequence[tuple[bytes, ...]]
+    options: LogOptions
+    say: Callable[[str], list[tuple[str, Fields]]]
+    make_traces: Callable[[str], TraceReader]
+    wants: Callable[[], bool]
+
+
+class Sparse:
+    """
+    Reads only where it matters.
+
+    :ivar tally: How many records there were, and lines that are none.
+    """
+
+    def __init__(self, layout: Layout, tools: Tools, cuts: Cuts) -> None:
+        """:param cuts: Takes the lines that were too long."""
+        self._census = Census(layout)
+        self._tools = tools
+        self._scanner = Scanner(self._census, tools.search, tools.companions, cuts)
+        self._assembler = Assembler(layout)
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted so far."""
+        return self._census.tally
+
+    def units(self, first: Block, following: Iterable[Block], blocks: Blocks) -> Iterator[Unit]:
+        """Yield the records."""
+        blocks.anchor = anchor_of(bytes(first.view[:64]))
+        for line in self._scanner.lines(_anchored(first, following, blocks)):
+            yield from self._assembler.flush() if line is None else self._assembler.feed(line)
+            self._scanner.follow = self._tools.wants()
+        yield from self._assembler.flush()
+
+    def rest(self, blocks: Iterable[Block]) -> Iterator[Unit]:
+        """Yield what follows until no more is wanted."""
+        lines = self._scanner.all_lines(blocks)
+        for _ in range(MAX_AFTER_END):
+            line = next(lines, None) if self._tools.wants() else None
+            if line is None:
+                break
+            yield from self._assembler.feed(line)
+        yield from self._assembler.flush()
+
+
+def _anchored(first: Block, following: Iterable[Block], blocks: Blocks) -> Iterator[Block]:
+    """Yield the blocks, and tell their reader what lines begin with now: the month changes."""
+    for block in chain([first], following):
+        yield block
+        last = block.data.rfind(b"\n", block.start, max(block.start, block.end - 1)) + 1
+        anchor = anchor_of(bytes(block.data[last : last + 64]))
+        blocks.anchor = anchor or blocks.anchor
