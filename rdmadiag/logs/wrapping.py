@@ -24,7 +24,7 @@ _LONE = re.compile(
         | </?[A-Z_]{{2,}}>
         | -{{2,}} | \.{{3}} | \[\.\.+\] | <snip | \^C | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
         | [A-Z][\w/-]*(?:\ [\w/-]+){{0,3}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
-        | [\[(]?\w+@[\w.-]+ | [\w]+\ =\ | [\[{{}}]?$
+        | [\[(]?\w+@[\w.-]+ | [\w.\[\]]+\ =\ | [\[{{}}]?$
     )""",
     re.VERBOSE,
 )
@@ -34,6 +34,8 @@ _MODULE = re.compile(r"\[\w+\]\s*\Z")
 _DANGLING = re.compile(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
+_PROMPT = re.compile(r"(?:crash\w{0,12}>|>>>|\(gdb\)|\[?\w+@[^#$]{1,80}[#$]) ")
+"""What was typed does not go on in the answer."""
 _EMPTY = re.compile(r"(?:\A|\[ {0,6}\d{1,8}\.\d{6}\](?:\[[ TC\d]{1,10}\])?)\s*\??\s*\Z")
 """A record with nothing after its stamp, or only the mark of a guessed frame."""
 _BARE_FRAME = re.compile(_FRAME)
@@ -61,6 +63,8 @@ def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
     """
     text = strip_lead(text).strip()
     if not text or len(before) > MAX_JOINED:
+        return False
+    if not headed and _PROMPT.match(before):
         return False
     before = before[-TAIL:]
     if _DANGLING.search(before) or (headed and _EMPTY.search(before) and _BARE_FRAME.match(text)):
