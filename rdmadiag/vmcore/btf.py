@@ -138,7 +138,20 @@ class Btf:
         if place > end:
             self.damage = f"it ends inside type {number - 1}"
         by_name.pop(0, None)
-        return places, by_name
+        return self._believable(places, by_name)
+
+    def _believable(
+        self, places: "array[int]", by_name: dict[int, list[int]]
+    ) -> tuple["array[int]", dict[int, list[int]]]:
+        """Leave out what comes after a name outside of the strings: there the scan had lost its step."""
+        end = self._first_string + len(self._strings)
+        wrong = [min(numbers) for name, numbers in by_name.items() if name >= end]
+        if not wrong:
+            return places, by_name
+        lost = min(wrong)
+        self.damage = f"type {lost} and all after it are lost"
+        kept = {name: [one for one in numbers if one < lost] for name, numbers in by_name.items()}
+        return places[: lost - self.first_id], kept
 
     def _place(self, number: int) -> int:
         index = number - self.first_id

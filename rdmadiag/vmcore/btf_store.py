@@ -15,7 +15,7 @@ from drgn import FaultError, Object, Program, Type, TypeKind, TypeKindSet
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf import Btf, BtfError, Kind
 from rdmadiag.vmcore.btf_types import BtfTypes
-from rdmadiag.vmcore.faults import fault_text
+from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.symbols import SymbolTable
 from rdmadiag.vmcore.walk import WalkError, list_entries
 
@@ -58,7 +58,7 @@ class BtfStore:
             btf = Btf(self._prog.read(start.address, stop.address - start.address))
             btf.scan()
         except (FaultError, BtfError) as error:
-            what = f"the kernel's BTF cannot be read: {_reason(error)}"
+            what = f"the kernel's BTF cannot be read: {fault_text(error)}"
             self._problems.append(Problem(what, "__start_BTF"))
             return None
         if btf.damage:
@@ -83,7 +83,7 @@ class BtfStore:
             head = self._prog["btf_modules"]
             for entry in list_entries("struct btf_module", head, "list"):
                 yield from self._read_module(entry, base)
-        except LookupError:
+        except TYPE_ERRORS:
             what = "this kernel keeps no BTF of modules (CONFIG_DEBUG_INFO_BTF_MODULES)"
             self._problems.append(Problem(what))
         except WalkError as error:
@@ -101,8 +101,8 @@ class BtfStore:
             start = parsed.start_id.value_(), parsed.start_str_off.value_()
             btf = Btf(self._prog.read(parsed.data.value_(), size), base.btf, name, start)
             yield name, BtfTypes(self._prog, btf, base, self._complete)
-        except (FaultError, BtfError) as error:
-            what = f"the BTF of module {name} cannot be read: {_reason(error)}"
+        except (FaultError, *TYPE_ERRORS) as error:
+            what = f"the BTF of module {name} cannot be read: {fault_text(error)}"
             self._problems.append(Problem(what, f"{entry.value_():#x}"))
 
     def all(self, name: str | None = None) -> Iterator[BtfTypes]:
@@ -144,7 +144,3 @@ class BtfStore:
                     found = types.type(number)
                     if found.kind in kinds:
                         yield found
-
-
-def _reason(error: FaultError | BtfError) -> str:
-    return fault_text(error) if isinstance(error, FaultError) else str(error)

@@ -69,7 +69,7 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
         raise UserError(f"{out}: is the dump itself")
     recorder = _Recorder(open_program(core))
     linear = recorder.source.core_dump_path is None
-    dump = Dump(core, by_pages(recorder.source, core, recorder.read, linear=linear))
+    dump = Dump(core, by_pages(core, recorder.read, linear=linear))
     run(dump)
     # libkdumpfile looks at page tables that drgn's own walk did not need.
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from drgn import Program
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.faults import TYPE_ERRORS
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 from rdmadiag.vmcore.walk import WalkError, list_entries
 
@@ -27,7 +28,7 @@ def check_tasks(prog: Program) -> Iterator[Problem]:
         head = prog["init_task"].tasks
         for _ in list_entries("struct task_struct", head, "tasks", limit=MAX_TASKS):
             count += 1
-    except LookupError:
+    except TYPE_ERRORS:
         yield Problem("the task list was not found", "init_task")
     except WalkError as error:
         what = f"the task list breaks off after {count} processes: {error.problem.what}"

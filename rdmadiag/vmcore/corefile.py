@@ -50,7 +50,7 @@ class CoreFile:
 
     :ivar kind: ``elf``, ``kdump``, ``flattened`` or ``live``.
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
-    :ivar is_cut: Whether pages are missing at the end of a kdump file.
+    :ivar is_cut: Whether pages of a kdump file lie, or seem to lie, after its end.
     :ivar by_pages: Whether it was cut out of a dump that had to be read by pages.
     """
 
@@ -183,10 +183,10 @@ def _kdump(core: CoreFile, read: FileReader) -> CoreFile:
         raise UserError(f"{core.path}: is cut short inside its headers")
     _take_header(core, header, read)
     end = end_of_pages(header, read, core.size)
+    core.is_cut = end > core.size
     if end > _PLAUSIBLE * core.size:
         core.problems.append(Problem("the dump's page descriptors are damaged"))
-    elif end > core.size:
-        core.is_cut = True
+    elif core.is_cut:
         core.problems.append(_cut(core.size, end))
     return core
 

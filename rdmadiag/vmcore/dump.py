@@ -17,7 +17,7 @@ from rdmadiag.vmcore.btf_store import BtfStore
 from rdmadiag.vmcore.completeness import check_tasks, filter_hint
 from rdmadiag.vmcore.corefile import CoreFile, read_core_file
 from rdmadiag.vmcore.debuginfo import DebugInfo
-from rdmadiag.vmcore.faults import fault_text
+from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, KallsymsTables, tables_of_vmcoreinfo
@@ -88,7 +88,7 @@ class Dump:
     def _modules(self) -> ModuleList:
         try:
             return ModuleList(self.prog["modules"])
-        except LookupError:
+        except TYPE_ERRORS:
             return ModuleList(None)
 
     def _incompleteness(self) -> list[Problem]:

@@ -1,15 +1,20 @@
-"""How unreadable memory is put in words: the same whatever kind of file the dump is."""
+"""What a damaged dump raises, and how it is put in words: the same whatever kind of file it is."""
 
 from drgn import FaultError
 
-__all__ = ("fault_text",)
+__all__ = ("TYPE_ERRORS", "fault_text")
+
+TYPE_ERRORS = (LookupError, AttributeError, TypeError, ValueError, OverflowError)
+"""What reading an object raises when its type is missing, damaged, or not the one that was expected."""
 
 
-def fault_text(_error: FaultError) -> str:
+def fault_text(error: Exception) -> str:
     """
-    Return why memory cannot be read.
+    Return why an object cannot be read.
 
     drgn's own text and address differ between formats of dumps (and between a dump and its capsule) for the
     same missing page; where it matters what it is, the caller says it.
     """
-    return "its memory is not in the dump"
+    if isinstance(error, FaultError):
+        return "its memory is not in the dump"
+    return str(error)

@@ -100,8 +100,14 @@ class Finders:
             symbol = self._symbols.find(name, entry.module)
             type_ = self._global_type(entry, symbol) if symbol else None
             if symbol and type_:
-                return Object(self._prog, type_, address=symbol.address)
+                return self._object(type_, symbol)
         return self._btf_variable(name, filename)
+
+    def _object(self, type_: Type, symbol: Symbol) -> Object | None:
+        try:
+            return Object(self._prog, type_, address=symbol.address)
+        except OverflowError:  # a type whose size is damaged
+            return None
 
     def _global_type(self, entry: Global, symbol: Symbol) -> Type | None:
         try:
@@ -134,8 +140,7 @@ class Finders:
             for number in types.btf.find(name):
                 symbol = self._symbols.find(name, types.btf.name)
                 if symbol and types.btf.kind(number) == Kind.VAR:
-                    type_ = types.type(types.btf.head(number)[2])
-                    return Object(self._prog, type_, address=symbol.address)
+                    return self._object(types.type(types.btf.head(number)[2]), symbol)
         return None
 
     def _constant(self, name: str, filename: str | None) -> Object | None:
@@ -150,7 +155,7 @@ class Finders:
             prototype = types.btf.function(name)
             symbol = self._symbols.find(name, types.btf.name) if prototype is not None else None
             if prototype is not None and symbol:
-                return Object(self._prog, types.type(prototype), address=symbol.address)
+                return self._object(types.type(prototype), symbol)
         return None
 
 

@@ -23,7 +23,7 @@ DESCRIPTOR = 24
 INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
 """``DUMP_DH_COMPRESSED_INCOMPLETE`` and ``DUMP_DH_EXCLUDED_VMEMMAP`` of the status."""
 
-_TAIL = 4096
+_CHUNK = 24 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +117,33 @@ def marks_of(header: KdumpHeader) -> Iterator[Problem]:
 
 def end_of_pages(header: KdumpHeader, read: FileReader, size: int) -> int:
     """
-    Return where the last page ends, or as much of it as can be told.
+    Return where the last page ends; when the page descriptors are not all there, where they end.
+
+    All are looked at: libkdumpfile would die of a page that lies after the end of the file.
 
     :param size: Size of the file.
     """
     start, length = header.second_bitmap
-    pages = 0
-    for offset in range(start, start + length, 1 << 20):
-        part = read(offset, min(1 << 20, start + length - offset))
-        pages += int.from_bytes(part, "little").bit_count()
+    pages = sum(int.from_bytes(part, "little").bit_count() for part in _parts(read, start, length))
     end = header.descriptors + pages * DESCRIPTOR
     if end > size:
         return end
-    tail = min(pages, _TAIL)
-    table = read(end - tail * DESCRIPTOR, tail * DESCRIPTOR)
-    ends = (offset + length for offset, length, _, _ in struct.iter_unpack("<QIIQ", table))
-    return max(ends, default=end)
+    for part in _parts(read, header.descriptors, pages * DESCRIPTOR):
+        end = max(end, _end_in(part, header.block_size))
+    return end
+
+
+def _parts(read: FileReader, start: int, length: int) -> Iterator[bytes]:
+    for offset in range(start, start + length, _CHUNK):
+        yield read(offset, min(_CHUNK, start + length - offset))
+
+
+def _end_in(descriptors: bytes, block_size: int) -> int:
+    """Return the highest end of a page; an impossible length counts as an impossible end."""
+    offsets = memoryview(descriptors).cast("Q")[0::3]
+    sizes = memoryview(descriptors).cast("I")[2::6]
+    if max(sizes) > block_size:
+        return 1 << 63
+    last = max(offsets)
+    ends = (offset + size for offset, size in zip(offsets, sizes, strict=True) if offset == last)
+    return max(ends)

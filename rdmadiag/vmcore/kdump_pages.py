@@ -2,13 +2,18 @@
 Pages of a kdump file
 ---------------------
 
-Which pages are really in a file that is cut short: libkdumpfile reads zeros where an uncompressed page lies
-after the end of the file.
+Reads the pages of a damaged kdump file one by one. libkdumpfile is not asked: where a page lies after the end
+of the file it reads zeros, or dies.
 """
 
 import mmap
 import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+
+import zstandard
+from drgn import FaultError
 
 from rdmadiag.vmcore.kdump_header import DESCRIPTOR, KdumpHeader
 
@@ -16,47 +21,79 @@ __all__ = ("KdumpPages",)
 
 _CHUNK = 512
 """Bytes of the bitmap between two counts that are kept."""
+_RAW, _ZLIB, _ZSTD = 0, 0x1, 0x20
+"""``DUMP_DH_COMPRESSED_*``; lzo and snappy are left to others."""
 
 
 class KdumpPages:
     """
-    The page descriptors of a kdump file.
+    The pages of a kdump file.
 
+    :param other: Reads a page that is compressed in another way than this can undo, by address and size.
     :raises OSError: if the file cannot be read
     """
 
-    def __init__(self, path: Path, header: KdumpHeader, size: int) -> None:
-        self._size = size
+    def __init__(self, path: Path, header: KdumpHeader, other: Callable[[int, int], bytes]) -> None:
+        self._page_size = header.block_size
         self._table = header.descriptors
-        start, length = header.second_bitmap
+        self._other = other
         with path.open("rb") as file:
-            self._data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        start, length = header.second_bitmap
         self._bitmap = self._data[start : start + length]
-        self._known: dict[int, bool] = {}
+        self._known: dict[int, bytes] = {}
         self._before = [0]
         for place in range(0, length, _CHUNK):
             chunk = self._bitmap[place : place + _CHUNK]
             self._before.append(self._before[-1] + int.from_bytes(chunk, "little").bit_count())
 
-    def is_lost(self, pfn: int) -> bool:
-        """Tell whether a page frame should be in the file, but lies after its end."""
+    def read(self, address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        """
+        Read physical memory: the interface of drgn's memory segments.
+
+        :raises FaultError: if a page is not in the file, or damaged
+        """
+        size = self._page_size
+        pages = range(address // size, (address + count - 1) // size + 1)
+        start = address % size
+        return b"".join([self._page(pfn) for pfn in pages])[start : start + count]
+
+    def _page(self, pfn: int) -> bytes:
         if pfn not in self._known:
-            self._known[pfn] = self._is_lost(pfn)
+            self._known[pfn] = self._read_page(pfn)
         return self._known[pfn]
 
-    def _is_lost(self, pfn: int) -> bool:
+    def _read_page(self, pfn: int) -> bytes:
+        address = pfn * self._page_size
         byte, bit = divmod(pfn, 8)
-        if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
-            return False
         place = self._table + self._rank(byte, bit) * DESCRIPTOR
-        if place + DESCRIPTOR > self._size:
-            return True
-        offset, size = struct.unpack_from("<QI", self._data, place)
-        return bool(offset + size > self._size)
+        if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
+            raise FaultError("page is not in the dump", address)
+        if place + DESCRIPTOR > len(self._data):
+            raise FaultError("page is cut off", address)
+        offset, size, flags = struct.unpack_from("<QII", self._data, place)
+        if size > self._page_size or offset + size > len(self._data):
+            raise FaultError("page is cut off", address)
+        page = self._decompress(self._data[offset : offset + size], flags, address)
+        if len(page) != self._page_size:
+            raise FaultError("page is damaged", address)
+        return page
+
+    def _decompress(self, body: bytes, flags: int, address: int) -> bytes:
+        try:
+            if flags == _RAW:
+                return body
+            if flags & _ZLIB:
+                return zlib.decompress(body)
+            if flags & _ZSTD:
+                return zstandard.ZstdDecompressor().decompress(body, self._page_size)
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise FaultError("page is damaged", address) from error
+        return self._other(address, self._page_size)
 
     def _rank(self, byte: int, bit: int) -> int:
         """Return how many pages of lower frames are in the file."""
-        chunk = byte // _CHUNK
+        chunk = min(byte // _CHUNK, len(self._before) - 1)
         part = int.from_bytes(self._bitmap[chunk * _CHUNK : byte + 1], "little")
         below = part & ((1 << (8 * (byte % _CHUNK) + bit)) - 1)
         return self._before[chunk] + below.bit_count()

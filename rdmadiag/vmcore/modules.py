@@ -14,7 +14,7 @@ from functools import cached_property
 from drgn import FaultError, Object
 
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.faults import fault_text
+from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.symbols import Symbol
 from rdmadiag.vmcore.walk import WalkError, list_entries
 
@@ -182,7 +182,9 @@ class ModuleList:
         self.complete = False
         self.problems: list[Problem] = []
         self._modules: list[Module] = []
-        if head is not None:
+        if head is None:
+            self.problems.append(Problem("the module list was not found", "modules"))
+        else:
             self._walk(head)
         pairs = sorted(
             ((low, end, one) for one in self._modules for low, end in one.ranges),
@@ -212,7 +214,7 @@ class ModuleList:
             if module.state.value_() == _UNFORMED:
                 return
             self._modules.append(Module(module))
-        except FaultError as error:
+        except (FaultError, *TYPE_ERRORS) as error:
             self.problems.append(
                 Problem(f"a module cannot be read: {fault_text(error)}", f"{module.value_():#x}")
             )

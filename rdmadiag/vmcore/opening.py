@@ -2,20 +2,18 @@
 
 import logging
 
-from drgn import Architecture, BadDataError, FaultError, Platform, PlatformFlags, Program
+from drgn import BadDataError, FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.kdump_pages import KdumpPages
-from rdmadiag.vmcore.physical import PAGE, MemoryReader, by_pages
+from rdmadiag.vmcore.physical import by_pages, platform_of
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("open_program",)
 
 logging.getLogger("drgn").addHandler(logging.NullHandler())
 # drgn logs hints for people at a prompt; what matters of them is said in problems.
-
-_BITS = PlatformFlags.IS_64_BIT | PlatformFlags.IS_LITTLE_ENDIAN
 
 
 def open_program(core: CoreFile) -> Program:
@@ -24,39 +22,46 @@ def open_program(core: CoreFile) -> Program:
 
     :raises UserError: if drgn cannot read it
     """
-    prog = Program(_platform(core))
     try:
-        if core.kind == "live":
-            prog.set_kernel()
-        else:
-            prog.set_core_dump(core.path)
+        return _open_damaged(core) if core.is_cut else _open(core)
     except Exception as error:
         # libkdumpfile's errors come as bare Exception: only these, and what drgn documents.
         known = (ValueError, OSError, BadDataError, FaultError)
         if type(error) is not Exception and not isinstance(error, known):
             raise
         raise UserError(f"{core.path}: {_sentence(str(error))}") from error
-    if core.is_cut:
-        return by_pages(prog, core, _checked(prog, core))
-    if core.kind in ("live", "elf") or (not core.by_pages and _translates(prog, core)):
+
+
+def _open(core: CoreFile) -> Program:
+    if core.kind == "live":
+        prog = Program()
+        prog.set_kernel()
         return prog
-    return by_pages(prog, core)
-
-
-def _checked(prog: Program, core: CoreFile) -> MemoryReader | None:
-    """Return a reader of physical memory that does not take what was cut off for zeros."""
-    if not core.kdump:
-        return None
-    pages = KdumpPages(core.path, core.kdump, core.size)
+    prog = Program(platform_of(core))
+    prog.set_core_dump(core.path)
+    if core.kind == "elf" or (not core.by_pages and _translates(prog, core)):
+        return prog
 
     def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
-        for pfn in range(address // PAGE, (address + count - 1) // PAGE + 1):
-            if pages.is_lost(pfn):
-                raise FaultError("page is cut off", pfn * PAGE)
         raw: bytes = prog.read(address, count, True)
         return raw
 
-    return read
+    return by_pages(core, read)
+
+
+def _open_damaged(core: CoreFile) -> Program:
+    """Open a kdump file of which some pages lie after its end, or seem to."""
+    if not core.kdump:
+        raise ValueError("no kdump file")
+    prog = Program(platform_of(core))
+
+    def other(address: int, count: int) -> bytes:
+        if prog.core_dump_path is None:
+            prog.set_core_dump(core.path)
+        raw: bytes = prog.read(address, count, True)
+        return raw
+
+    return by_pages(core, KdumpPages(core.path, core.kdump, other).read)
 
 
 def _translates(prog: Program, core: CoreFile) -> bool:
@@ -71,21 +76,6 @@ def _translates(prog: Program, core: CoreFile) -> bool:
     except FaultError:
         return False
     return True
-
-
-def _platform(core: CoreFile) -> Platform | None:
-    """
-    Return the platform, where the file does not tell it: QEMU leaves the header's utsname empty.
-
-    VMCOREINFO has ``phys_base`` on x86-64 only and ``VA_BITS`` on arm64 and riscv.
-    """
-    if not core.kdump or core.kdump.machine:
-        return None
-    if b"NUMBER(phys_base)" in core.vmcoreinfo:
-        return Platform(Architecture.X86_64, _BITS)
-    if b"NUMBER(VA_BITS)" in core.vmcoreinfo:
-        return Platform(Architecture.AARCH64, _BITS)
-    return None
 
 
 def _sentence(text: str) -> str:

@@ -8,41 +8,51 @@ read, and for dumps that libkdumpfile cannot translate because a page table is m
 
 from collections.abc import Callable
 
-from drgn import FaultError, Program
+from drgn import Architecture, FaultError, Platform, PlatformFlags, Program
 
 from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.kallsyms import Kallsyms, tables_of_vmcoreinfo
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
-__all__ = ("PAGE", "MemoryReader", "by_pages")
-
-PAGE = 4096
+__all__ = ("MemoryReader", "by_pages", "platform_of")
 
 MemoryReader = Callable[[int, int, int, bool], bytes]
 """Reads memory: address, size, offset in the segment, whether the address is physical."""
 
+_BITS = PlatformFlags.IS_64_BIT | PlatformFlags.IS_LITTLE_ENDIAN
 _PHYSICAL_LIMIT = 1 << 52
 _DIRECT_MAP_SIZE = 1 << 46
 _KERNEL_MAP = 0xFFFFFFFF80000000
 """``__START_KERNEL_map`` of x86-64."""
 
 
-def by_pages(
-    source: Program, core: CoreFile, read: MemoryReader | None = None, *, linear: bool = True
-) -> Program:
+def platform_of(core: CoreFile) -> Platform | None:
     """
-    Return a program over the physical memory of another.
+    Return the platform of a kdump file, ``None`` when drgn has to find out.
 
-    :param read: Reads physical memory in place of *source*.
+    QEMU leaves the header's utsname empty. VMCOREINFO has ``phys_base`` on x86-64 only, and ``VA_BITS`` on
+    arm64.
+    """
+    if b"NUMBER(phys_base)" in core.vmcoreinfo:
+        return Platform(Architecture.X86_64, _BITS)
+    if (
+        b"NUMBER(VA_BITS)" in core.vmcoreinfo
+        and core.kdump
+        and core.kdump.machine in ("", "aarch64")
+    ):
+        return Platform(Architecture.AARCH64, _BITS)
+    return None
+
+
+def by_pages(core: CoreFile, read: MemoryReader, *, linear: bool = True) -> Program:
+    """
+    Return a program over the physical memory of a dump.
+
+    :param read: Reads physical memory.
     :param linear: Find the kernel's image and its direct map without page tables.
     """
-
-    def direct(address: int, count: int, _offset: int, _physical: bool) -> bytes:
-        raw: bytes = source.read(address, count, True)
-        return raw
-
-    prog = Program(source.platform, vmcoreinfo=core.vmcoreinfo)
-    prog.add_memory_segment(0, _PHYSICAL_LIMIT, read or direct, True)
+    prog = Program(platform_of(core), vmcoreinfo=core.vmcoreinfo)
+    prog.add_memory_segment(0, _PHYSICAL_LIMIT, read, True)
     prog.set_linux_kernel_custom(core.vmcoreinfo, False)
     if linear:
         _map_linearly(prog, VmcoreInfo(core.vmcoreinfo))

@@ -12,7 +12,7 @@ from drgn import FaultError, Object, Program, StackFrame
 from drgn.helpers.linux.sched import task_on_cpu
 
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.faults import fault_text
+from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.frames import Frame, Stack, frame_at
 from rdmadiag.vmcore.kallsyms import KERNEL_HALF
 from rdmadiag.vmcore.running import running_registers
@@ -50,7 +50,7 @@ class Stacks:
     def _unwinder(self) -> OrcUnwinder | None:
         try:
             return OrcUnwinder(self._prog, self._symbols)
-        except LookupError as error:
+        except TYPE_ERRORS as error:
             if not self._use_drgn:
                 self._problems.append(Problem(f"stacks cannot be unwound: {error}"))
             return None
@@ -68,10 +68,8 @@ class Stacks:
             if self._use_drgn:
                 return self._by_drgn(task)
             stack.problem = "stacks cannot be unwound in this dump"
-        except FaultError as error:
+        except (FaultError, *TYPE_ERRORS) as error:
             stack.problem = fault_text(error)
-        except (LookupError, ValueError) as error:
-            stack.problem = str(error)
         return stack
 
     def _registers(self, task: Object, unwinder: OrcUnwinder) -> Registers:

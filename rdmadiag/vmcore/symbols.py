@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from drgn import FaultError
 
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.faults import fault_text
+from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,10 +88,8 @@ class SymbolTable:
         """Iterate, and where a table is damaged say so and stop."""
         try:
             yield from found
-        except FaultError as error:
+        except (FaultError, *TYPE_ERRORS) as error:
             self._report(module, fault_text(error))
-        except LookupError as error:
-            self._report(module, str(error))
 
     def _report(self, module: str, reason: str) -> None:
         if module not in self._damaged:

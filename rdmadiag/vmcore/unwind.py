@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ("OrcUnwinder", "Registers")
 
 MAX_FRAMES = 512
-_IRET_FRAME = 5 * 8
+_MASK = (1 << 64) - 1
 
 
 class _BrokenError(Exception):
@@ -78,7 +78,7 @@ class OrcUnwinder:
         return Registers(pc, sp + self._saved_size, self._prog.read_u64(sp + self._saved_bp))
 
     def _read(self, address: int) -> int:
-        value: int = self._prog.read_u64(address)
+        value: int = self._prog.read_u64(address & _MASK)
         return value
 
     def unwind(self, regs: Registers) -> Stack:
@@ -132,7 +132,7 @@ class OrcUnwinder:
         raise _BrokenError(f"the stack pointer at {regs.pc:#x} is in a register that is not known")
 
     def _caller(self, entry: OrcEntry, cfa: int, regs: Registers) -> Registers:
-        read = self._prog.read_u64
+        read = self._read
         if entry.kind == Unwind.CALL:
             return Registers(read(cfa - 8), cfa, self._caller_bp(entry, cfa, regs))
         base = cfa if entry.kind == Unwind.REGS else cfa - self._regs["ip"]
