@@ -17,21 +17,25 @@ def list_rules(extra: Sequence[Path] = ()) -> tuple[str, int]:
 
 def check_rules(directory: Path | None) -> tuple[str, int]:
     """
-    Check the shipped rules and those of *directory*: schema, names, references.
+    Check the shipped rules and those of *directory*: schema, names, fields, references.
 
     :returns: A line a fault, and the exit status: 1 when there is any.
     """
     from rdmadiag.knowledge.base import load
+    from rdmadiag.knowledge.check import check_fixes
     from rdmadiag.rules.check import check_diagnoses
 
     extra = (directory,) if directory else ()
     dirs = rule_dirs(extra)
+    faults: list[str] = []
     try:
-        fixes = load(extra).fixes
-        faults = check_diagnoses(dirs, event_fields(dirs), fixes)
+        shipped = load(()).fixes.keys()
+        for folder in dirs:
+            faults += check_fixes(rule_files([folder], "fixes"), shipped)
+        faults += check_diagnoses(dirs, event_fields(dirs), load(extra).fixes)
     except RuleError as error:
-        faults = [str(error)]
-    return _verdict(faults, dirs)
+        faults.append(str(error))
+    return _verdict(list(dict.fromkeys(faults)), dirs)
 
 
 def test_rules(directory: Path | None) -> tuple[str, int]:

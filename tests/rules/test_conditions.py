@@ -3,7 +3,15 @@
 import pytest
 
 from rdmadiag.errors import RuleError
-from rdmadiag.rules.conditions import callee, condition, duration, in_stack, names_in, template
+from rdmadiag.rules.conditions import (
+    callee,
+    condition,
+    duration,
+    fields_in,
+    in_stack,
+    names_in,
+    template,
+)
 
 STACK = [
     "__schedule",
@@ -35,6 +43,7 @@ def test_callee_is_the_next_inner_frame() -> None:
     ("seconds", "text"),
     [
         (0.000032, "32 us"),
+        (0, "less than 1 s"),
         (0.24, "0.24 s"),
         (41.68, "41.7 s"),
         (636, "11 min"),
@@ -89,3 +98,32 @@ def test_texts_take_fields_as_text() -> None:
 def test_free_names_of_conditions_and_texts() -> None:
     assert names_in("a.b == 1 and c") == {"a", "c"}
     assert names_in("{% if a %}{{ b.c }}{% endif %}") == {"a", "b"}
+
+
+def test_a_comparison_with_what_was_not_found_does_not_spoil_the_rest() -> None:
+    assert condition("clue.rows > 1 or other")({"clue": None, "other": 1})
+    assert condition("clue.column('pid') or other")({"clue": None, "other": 1})
+    assert not condition("clue.seconds >= 0")({"clue": None})
+    assert template("{% if clue.seen > 1 %}many{% else %}one{% endif %}")({"clue": None}) == "one"
+
+
+def test_a_sleeping_stack_without_the_scheduler() -> None:
+    text = template("{{ f | sleeps_in(2) }}")
+    assert text({"f": STACK}) == "destroy_cm_id <- iw_destroy_cm_id"
+    assert text({"f": ["__schedule", "schedule"]}) == "__schedule <- schedule"
+    assert text({"f": None}) == ""
+
+
+def test_who_had_memory_allocated() -> None:
+    text = template("{{ f | memory_user }}")
+    assert text({"f": ["kasan_save_stack", "__kasan_kmalloc", "__kmalloc", "siw_x"]}) == "siw_x"
+    assert text({"f": ["kasan_save_stack", "kfree"]}) == ""
+
+
+def test_what_a_text_takes_of_its_names() -> None:
+    assert fields_in("{{ a.b }}{% if c.column('d') and e.f.g %}{% endif %}") == {
+        ("a", "b"),
+        ("c", "column"),
+        ("c", "d"),
+        ("e", "f"),
+    }

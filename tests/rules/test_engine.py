@@ -1,6 +1,7 @@
 """The engine: candidates, joins, windows, absence, thresholds, outcomes."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from make import event, rule, run, state
 
-from rdmadiag.facts.model import Coverage
+from rdmadiag.facts.model import Coverage, Moment
 from rdmadiag.facts.store import FactStore
 
 DROP_WITHOUT_RETURN = rule(
@@ -116,6 +117,58 @@ def test_a_reboot_ends_a_window() -> None:
     drop = event("drop", 100.1, laddr="a", tos=0)
     drop.time = type(drop.time)(uptime=100.1, boot=1, order=5)
     assert run(DROP_WITHOUT_RETURN, first, drop)["test-rule"].outcome == "ruled-out"
+
+
+def boot(fact, number: int):
+    fact.time = replace(fact.time, boot=number)
+    return fact
+
+
+def test_a_reboot_ends_a_window_on_the_wall_clock_too() -> None:
+    """What comes up in the next boot has not recovered; the log of the first boot ends with the second."""
+    within = {"of": "drop", "after": None, "same_boot": True}
+    wanted = rule(
+        clues={
+            "drop": {"kind": "drop", "anchor": True},
+            "back": {"kind": "up", "near": within},
+            "later": {"kind": "up", "near": within | {"same_boot": False}},
+        },
+        verdict={
+            "confirmed": "drop and not back and later and log.reboot(drop) == 500 and log.after(drop) == 500"
+        },
+    )
+    drop = event("drop", 100.0, wall=5100.0)
+    first = boot(event("start", 0.0, wall=5600.0), 1)
+    up = boot(event("up", 20.0, wall=5620.0), 1)
+    assert run(wanted, drop, first, up)["test-rule"].outcome == "fired"
+
+
+def test_without_any_clock_the_order_of_lines_serves() -> None:
+    def bare(kind: str, line: int, **fields: object):
+        fact = event(kind, 0.0, **fields)
+        fact.time = Moment(order=line)
+        return fact
+
+    def fires(*facts: object) -> bool:
+        return run(DROP_WITHOUT_RETURN, *facts)["test-rule"].outcome == "fired"
+
+    error, drop, up = (
+        bare("error", 10),
+        bare("drop", 11, laddr="a", tos=0),
+        bare("up", 30, laddr="a", tos=0),
+    )
+    assert fires(error, drop)
+    assert not fires(error, drop, up)
+    assert not fires(bare("error", 10), bare("drop", 400, laddr="a", tos=0))
+
+
+def test_the_log_of_a_boot_ends_with_the_last_that_is_said_in_it() -> None:
+    wanted = rule(
+        clues={"drop": {"kind": "drop", "anchor": True}},
+        verdict={"confirmed": "log.after(drop) == 50"},
+    )
+    facts = [event("drop", 100.0), event("other", 150.0), boot(event("start", 1.0), 1)]
+    assert run(wanted, *facts)["test-rule"].outcome == "fired"
 
 
 def test_a_message_without_tos_joins_every_connection_it_fits() -> None:
