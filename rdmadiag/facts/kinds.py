@@ -95,7 +95,7 @@ KINDS: dict[str, dict[str, str]] = {
         "shutdown_task": "pid of the worker that runs this connection's shutdown, null when none",
         "shutdown_function": "innermost RDS function that it sleeps in",
         "shutdown_wait_seconds": "how long it has been in it, see task.wait_seconds",
-        "shutdown_wait_clock": "see task.wait_clock",
+        "shutdown_wait_clock": "see task.wait_clock; or reconnect_start (UEK)",
         "shutdown_checked": "bool: the local variables of the worker's stack say that it is this connection; null "
         "without debug info",
         "shutdown_pending": "bool: shutdown work queued but not running",
@@ -105,7 +105,9 @@ KINDS: dict[str, dict[str, str]] = {
         "reconnect_timer": "bool: delayed connect or reconnect work with a timer",
         "behind_task": "pid of the worker that its queued shutdown or connect work waits behind; null",
         "workqueue": "name of the workqueue of its connect and shutdown works",
+        "down_seconds": "how long ago it was UP, where the kernel keeps that (UEK); null on mainline and when it is UP",
         "queued_messages": "send queue + retransmit queue",
+        "queued_sockets": "how many sockets these messages are of",
         "queued_bytes": "",
         "corrupt": "bool: a ring counter out of range",
         "problems": "list of what could not be read",

@@ -184,6 +184,17 @@ class RdsKernel(FakeKernel):
         self.list_init(worker.scheduled)
         self.list_init(self.pool.workers, worker.node)
 
+    def time_out(self, task: drgn.Object) -> None:
+        """Make a task sleep in schedule_timeout() with a timer on its stack."""
+        old = "struct process_timer" not in self._blocks
+        type_ = self.prog.type("struct timer_list" if old else "struct process_timer")
+        found = self.at(type_, task.thread.sp.value_() + 128)
+        timer = found if old else found.timer
+        self.set(timer.function, self.prog.symbol("process_timeout").address)
+        if not old:
+            self.set(timer.entry.pprev, task)
+            self.set(found.task, task)
+
     def queue_behind(self, work: drgn.Object) -> None:
         """Queue a work that has to wait until its queue's running work ends."""
         self.set(work.data.counter, self.pwq.address_ | 0b111)

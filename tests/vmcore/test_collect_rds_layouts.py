@@ -167,13 +167,15 @@ def test_other_transports_are_left_out(kernel):
 def test_queued_messages(kernel):
     conn = kernel.connection(**ENDS, state=UP)
     messages = [kernel.new("struct rds_message") for _ in range(3)]
-    for message in messages:
+    for number, message in enumerate(messages):
+        kernel.set(message.m_rs, kernel.hash[number % 2])  # any two addresses
         kernel.set(message.m_inc.i_hdr.h_len, (4096).to_bytes(4, "big"))
     kernel.list_init(
         kernel.member(kernel.path(conn), "retrans"), *(one.m_conn_item for one in messages)
     )
     row = facts(kernel)[0][0]
     assert (row["queued_messages"], row["queued_bytes"]) == (3, 3 * 4096)
+    assert row["queued_sockets"] == 2
 
 
 def test_reconnect_timer(kernel):
@@ -187,3 +189,21 @@ def test_reconnect_timer(kernel):
     kernel.set(work.work.data.counter, 1)
     row = facts(kernel)[0][0]
     assert (row["reconnect_timer"], row["connect_pending"]) == (True, True)
+
+
+def test_how_long_it_has_been_down(kernel):
+    """UEK keeps when the path left UP: that is nearer to the shutdown's age than when its worker was idle."""
+    kernel.set(kernel.variable("shadow_timekeeper", "struct timekeeper").xtime_sec, 1_700_000_000)
+    conn = stuck(kernel)
+    cp = kernel.path(conn)
+    kernel.time_out(kernel.worker.task)
+    assert facts(kernel)[0][4]["shutdown_wait_seconds"] == 42
+    kernel.set(kernel.member(cp, "reconnect_start"), 1_700_000_000 - 30)
+    row = facts(kernel)[0][4]
+    assert (row["down_seconds"], row["shutdown_wait_seconds"]) == (30, 30)
+    assert row["shutdown_wait_clock"] == "reconnect_start"
+    kernel.set(kernel.member(cp, "reconnect_start"), 1_700_000_000 - 3000)
+    row = facts(kernel)[0][4]
+    assert (row["down_seconds"], row["shutdown_wait_seconds"]) == (3000, 42)
+    kernel.set(kernel.member(cp, "state").counter, UP)
+    assert facts(kernel)[0][4]["down_seconds"] is None

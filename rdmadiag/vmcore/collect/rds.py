@@ -22,6 +22,7 @@ from rdmadiag.vmcore.helpers.rds import (
     path_drop_reason,
     path_flag_names,
     path_for_each_message,
+    path_reconnect_start,
     path_state,
     rds_conn_for_each_path,
     rds_conn_hash_chain,
@@ -84,6 +85,7 @@ def _fact(view: View, conn: Object, cp: Object) -> Fact:
     row.read("drop_reason", lambda: path_drop_reason(cp))
     row.read("flags", lambda: path_flag_names(cp))
     _add_queue(cp, row)
+    row.read("down_seconds", lambda: _down_seconds(view, cp, row.fields["state"]))
     add_works(view, cp, row)
     ic = row.value("transport data", lambda: path_ib_connection(cp))
     address = int(ic.value_()) if ic is not None else 0
@@ -93,6 +95,14 @@ def _fact(view: View, conn: Object, cp: Object) -> Fact:
     _add_ib(ic if address else None, row)
     row.fields["problems"] = row.problems
     return view.fact(_KIND, row.fields, "struct rds_ib_connection", address, _text(row.fields))
+
+
+def _down_seconds(view: View, cp: Object, state: str | None) -> float | None:
+    """Return how long ago a path was UP; ``None`` when it is, or where the kernel does not keep that."""
+    began = path_reconnect_start(cp)
+    if state == "UP" or not began or view.time.wall is None:
+        return None
+    return max(view.time.wall - began, 0.0)
 
 
 def _text(fields: Fields) -> str:
@@ -106,13 +116,21 @@ def _text(fields: Fields) -> str:
 def _add_queue(cp: Object, row: Row) -> None:
     """Add the number and bytes of the messages that are not acknowledged, as far as they can be walked."""
     count = size = 0
+    sockets: set[int] = set()
     try:
         for message in path_for_each_message(cp):
             count += 1
             size += rds_message_bytes(message)
+            sockets.add(int(message.m_rs.value_()))
     except READ_ERRORS as error:
         row.problems.append(f"queued_messages: {why(error)}")
-    row.fields |= {"queued_messages": count, "queued_bytes": size}
+    # A message whose socket was closed meanwhile has none.
+    sockets.discard(0)
+    row.fields |= {
+        "queued_messages": count,
+        "queued_bytes": size,
+        "queued_sockets": len(sockets),
+    }
 
 
 _IB_FIELDS = (

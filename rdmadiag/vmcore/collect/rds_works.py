@@ -91,6 +91,10 @@ def _add_shutdown(view: View, cp: Object, worker: Worker, row: Row) -> None:
         row.problems.append(f"the task at {worker.task:#x} that runs its shutdown was not found")
         return
     seconds, clock = view.wait(task)
+    down = row.fields.get("down_seconds")
+    if clock == "worker.last_active" and down is not None and (seconds is None or down < seconds):
+        # Neither can be shorter than the shutdown, so the shorter one is nearer.
+        seconds, clock = down, "reconnect_start"
     row.fields |= {
         "shutdown_task": task.pid,
         "shutdown_function": view.stacks.of(task.task).rdma_function or None,

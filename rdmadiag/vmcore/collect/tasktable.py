@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from drgn import Object, Program
 from drgn.helpers.linux.pid import for_each_task
+from drgn.helpers.linux.sched import task_on_cpu
 
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.sched import for_each_task_by_list, task_comm, task_state
 
-__all__ = ("TaskRow", "TaskTable")
+__all__ = ("TaskRow", "TaskTable", "is_running")
 
 _LIMIT = 1 << 22
 
@@ -27,6 +28,18 @@ class TaskRow(NamedTuple):
     pid: int
     comm: str
     state: str
+
+
+def is_running(task: Object) -> bool:
+    """
+    Return whether a task was on a CPU.
+
+    :param task: ``struct task_struct *``
+    """
+    try:
+        return bool(task_on_cpu(task))
+    except READ_ERRORS:
+        return False
 
 
 def _row(task: Object, address: int) -> TaskRow:

@@ -8,7 +8,7 @@ from drgn import Object, Program
 
 from rdmadiag.facts.model import Coverage, Fact, Fields, Moment, Where
 from rdmadiag.vmcore.collect.stacks import Stacks
-from rdmadiag.vmcore.collect.tasktable import TaskRow, TaskTable
+from rdmadiag.vmcore.collect.tasktable import TaskRow, TaskTable, is_running
 from rdmadiag.vmcore.collect.worktable import WorkTable
 from rdmadiag.vmcore.dump import Dump
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
@@ -84,10 +84,16 @@ class View:
         return [
             row
             for row in self.tasks
-            if row.state == "D"
-            or row.address in self.works.by_task
-            or (row.state not in "XZ" and self.stacks.may_be_rdma(row.task))
+            if row.state == "D" or row.address in self.works.by_task or self._in_rdma_code(row)
         ]
+
+    def _in_rdma_code(self, row: TaskRow) -> bool:
+        if row.state in "XZ":
+            return False
+        # What a running task saved when it last slept says nothing of where it is.
+        if row.state == "R" and is_running(row.task):
+            return bool(self.stacks.of(row.task).rdma_function)
+        return self.stacks.may_be_rdma(row.task)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what *make* makes, the same object whenever it is asked for by this name."""

@@ -27,6 +27,7 @@ __all__ = (
     "path_flag_names",
     "path_for_each_message",
     "path_member",
+    "path_reconnect_start",
     "path_reconnect_work",
     "path_shutdown_work",
     "path_state",
@@ -245,6 +246,18 @@ def path_reconnect_work(cp: Object) -> Object | None:
     """
     try:
         return path_member(cp, "reconn_w")
+    except AttributeError:
+        return None
+
+
+def path_reconnect_start(cp: Object) -> int | None:
+    """
+    Return when UEK last saw a path leave UP, in seconds since the epoch; ``None`` in other kernels.
+
+    :param cp: ``struct rds_conn_path *``
+    """
+    try:
+        return int(path_member(cp, "reconnect_start").value_())
     except AttributeError:
         return None
 

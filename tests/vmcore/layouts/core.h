@@ -53,3 +53,4 @@ struct worker {
 };
 enum { WQ_UNBOUND = 2, WQ_MEM_RECLAIM = 8, WQ_MAX_ACTIVE = 512, __WQ_ORDERED = 131072 };
 enum { WORK_STRUCT_PENDING_BIT = 0, WORK_STRUCT_PWQ_BIT = 2, WORK_STRUCT_FLAG_BITS = 8 };
+struct timekeeper { u64 xtime_sec; };

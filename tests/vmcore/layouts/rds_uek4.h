@@ -3,7 +3,7 @@ struct timer_list { struct list_head entry; unsigned long expires; void *functio
 struct rds_transport { char t_name[16]; };
 struct rds_header { __be32 h_len; };
 struct rds_incoming { struct rds_header i_hdr; };
-struct rds_message { struct list_head m_conn_item; struct rds_incoming m_inc; };
+struct rds_message { struct list_head m_conn_item; struct rds_incoming m_inc; struct rds_sock *m_rs; };
 struct rds_connection {
 	struct hlist_node c_hash_node;
 	__be32 c_laddr;
@@ -22,6 +22,7 @@ struct rds_connection {
 	struct delayed_work c_reconn_w;
 	struct work_struct c_down_w;
 	enum rds_conn_drop_src c_drop_source;
+	unsigned long c_reconnect_start;
 	u8 c_tos;
 };
 enum rds_conn_drop_src { DR_DEFAULT, DR_USER_RESET, DR_INV_CONN_STATE, DR_IB_QP_EVENT = 12 };

@@ -3,7 +3,7 @@ struct process_timer { struct timer_list timer; struct task_struct *task; };
 struct rds_transport { char t_name[16]; };
 struct rds_header { __be32 h_len; };
 struct rds_incoming { struct rds_header i_hdr; };
-struct rds_message { struct list_head m_conn_item; struct rds_incoming m_inc; };
+struct rds_message { struct list_head m_conn_item; struct rds_incoming m_inc; struct rds_sock *m_rs; };
 enum rds_conn_drop_src { DR_DEFAULT, DR_USER_RESET, DR_INV_CONN_STATE, DR_IB_QP_EVENT = 11 };
 enum { RDS_CONN_DOWN, RDS_CONN_CONNECTING, RDS_CONN_DISCONNECTING, RDS_CONN_UP, RDS_CONN_RESETTING, RDS_CONN_ERROR };
 struct rds_ib_work_ring { u32 w_nr; u32 w_alloc_ptr; u32 w_alloc_ctr; u32 w_free_ptr; atomic_t w_free_ctr; };
@@ -46,4 +46,5 @@ struct rds_conn_path {
 	struct delayed_work cp_reconn_w;
 	struct work_struct cp_down_w;
 	enum rds_conn_drop_src cp_drop_source;
+	unsigned long cp_reconnect_start;
 };
