@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .debian import Kernel
 
-READY = 300.0
+READY = 150.0
 
 
 def _connect(path: Path, process: subprocess.Popen[bytes], timeout: float = 30) -> socket.socket:
@@ -62,9 +62,7 @@ class Guest:
         self.disk = work / f"{self.name}.disk"
         self._errors = work / f"{self.name}.qemu"
         shell = work / f"{self.name}.sh"
-        append = (
-            f"console=ttyS0,115200 loglevel=7 panic=0 lab.name={self.name} lab.ip=192.168.10.{node}"
-        )
+        append = f"console=ttyS0,115200 loglevel=7 panic=0 cryptomgr.notests no_timer_check lab.name={self.name} lab.ip=192.168.10.{node}"
         initrd = kernel.root / "initramfs.cpio"
         extra: list[str] = []
         if crash:
@@ -131,8 +129,9 @@ class Guest:
     def wait_ready(self) -> None:
         """Until the guest's init has given out its command port."""
         end = time.monotonic() + READY
-        while b"LAB-READY" not in self.console_bytes():
-            if self.process.poll() is not None or time.monotonic() > end:
+        while b"LAB-READY" not in (said := self.console_bytes()):
+            ended = self.process.poll() is not None or b"Kernel panic" in said
+            if ended or time.monotonic() > end:
                 raise LabError(
                     f"{self.name} did not boot: {self.console_bytes()[-1500:].decode(errors='replace')}"
                 )

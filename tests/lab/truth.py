@@ -476,7 +476,7 @@ def _counts(truth: dict[str, Any]) -> dict[str, int]:
         "alloc_queue": _in(tasks, "nvme_rdma_alloc_queue"),
         "iwcm_flush": _in(tasks, "iw_destroy_cm_id", "__flush_workqueue"),
         "cm_destroy": _in(tasks, "cm_destroy_id"),
-        "rdmacm_destroy": _in(tasks, "_destroy_id", "wait_for_completion"),
+        "rdmacm_destroy": _in(tasks, "_destroy_id", "__wait_for_common") - _in(tasks, "cm_destroy_id"),
         "freeze_wait": _in(tasks, "blk_mq_freeze_queue_wait"),
         "drain": _in(tasks, "__ib_drain_sq") + _in(tasks, "__ib_drain_rq"),
         "flush_wait": _in(tasks, "__flush_work"),
