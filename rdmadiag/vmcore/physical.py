@@ -30,16 +30,12 @@ def platform_of(core: CoreFile) -> Platform | None:
     """
     Return the platform of a kdump file, ``None`` when drgn has to find out.
 
-    QEMU leaves the header's utsname empty. VMCOREINFO has ``phys_base`` on x86-64 only, and ``VA_BITS`` on
-    arm64.
+    QEMU leaves the header's utsname empty. VMCOREINFO has ``phys_base`` on x86-64 only, and
+    ``kimage_voffset`` on arm64.
     """
     if b"NUMBER(phys_base)" in core.vmcoreinfo:
         return Platform(Architecture.X86_64, _BITS)
-    if (
-        b"NUMBER(VA_BITS)" in core.vmcoreinfo
-        and core.kdump
-        and core.kdump.machine in ("", "aarch64")
-    ):
+    if b"NUMBER(kimage_voffset)" in core.vmcoreinfo:
         return Platform(Architecture.AARCH64, _BITS)
     return None
 
