@@ -5,6 +5,7 @@ import pytest
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.vmcore.collect import iwcm, nvme_rdma, rdma_cm
 from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.walk import list_entries
 
 from .rds_kernel import LAYOUTS, RdsKernel
 
@@ -280,3 +281,38 @@ def test_destroyer_behind_an_event_handler(stack, blocked):
     assert row["blocked_task"] == blocked
     (row,), _ = kernel.facts(rdma_cm, stack)
     assert row["destroy_task"] == blocked
+
+
+SETUP = (("wait_for_completion_interruptible", ""), ("nvme_rdma_alloc_queue", "nvme_rdma"))
+
+
+@pytest.mark.parametrize("types", ["nvme_rdma", "opaque"])
+def test_setup_of_the_second_of_two_queues_side_by_side(types):
+    """The first one's identifier is not what the worker waits for, though the queues are neighbours."""
+    kernel = NvmeKernel("nvme_61", types)
+    kernel.no_destroyer()
+    second_iw = kernel.new("struct iwcm_id_private", state=CONN_SENT, flags=4)
+    kernel.set(second_iw.id.device, kernel.device)
+    kernel.list_init(second_iw.connect_wait.head)
+    second = kernel.new("struct rdma_id_private", state=5)
+    kernel.set(second.refcount.counter, 1)
+    kernel.list_init(second.comp.wait.task_list)
+    kernel.list_init(second.handler_mutex.wait_list)
+    kernel.set(second.cm_id.iw, second_iw)
+    values = {"device": kernel.device, "context": kernel.queues[1], "event_handler": kernel.handler}
+    for name, value in values.items():
+        kernel.set(second.id.member_(name), value)
+    kernel.set(kernel.queues[1].cm_id, second)
+    cma = next(iter(list_entries("struct cma_device", kernel.prog["dev_list"], "list")))
+    kernel.list_init(cma.id_list, kernel.id.list, second.list)
+    entry = kernel.at(
+        kernel.prog.type("struct swait_queue"), kernel.worker_task.thread.sp.value_() + 64
+    )
+    kernel.set(entry.task, kernel.worker_task)
+    kernel.list_init(kernel.queues[1].cm_done.wait.task_list, entry.task_list)
+    rows = {row["address"]: row for row in kernel.facts(iwcm, SETUP)[0]}
+    assert rows[hex(kernel.iw.address_)]["setup_task"] is None
+    assert rows[hex(second_iw.address_)]["setup_task"] == 80
+    (row,), _ = kernel.facts(nvme_rdma, SETUP)
+    assert row["iw_cm_id"] == hex(second_iw.address_)
+    assert row["blocked_queue"] == (1 if types == "nvme_rdma" else None)

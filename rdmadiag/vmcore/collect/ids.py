@@ -6,6 +6,7 @@ the last reference has taken it off the list already, so the users' own pointers
 dangle, and such an identifier counts only while it has a reference.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -15,6 +16,7 @@ from drgn import Object, cast, container_of
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.sleeps import sleep_of
+from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.damage import object_damage
@@ -39,7 +41,10 @@ from rdmadiag.vmcore.helpers.rds import (
 )
 from rdmadiag.vmcore.helpers.rds_ib import path_ib_connection
 
-__all__ = ("IdTable", "RdmaId", "id_table")
+__all__ = ("IdTable", "RdmaId", "id_table", "owner_of", "setup_task")
+
+_SETUP_SPAN = 1024
+"""How far into its user's object a completion may be, where the object's type is not known."""
 
 
 class RdmaId(NamedTuple):
@@ -158,6 +163,36 @@ class IdTable:
 def id_table(view: View) -> IdTable:
     """Return the identifiers of a dump."""
     return view.once("ids", lambda: IdTable(view))
+
+
+def setup_task(view: View, rdma_id: RdmaId) -> TaskRow | None:
+    """
+    Return the task that waits until an identifier's connection is set up.
+
+    Users of the RDMA CM wait on a completion in the object that they gave it as context, so this needs none
+    of the user's types. Such objects may be side by side (queues of a controller): the nearest is meant.
+    """
+    tasks = view.once("setup tasks", lambda: _setup_tasks(view))
+    return tasks.get(int(rdma_id.object.id.context.value_()))
+
+
+def _setup_tasks(view: View) -> dict[int, TaskRow]:
+    """Return the waiting tasks by the context of the identifier that each waits for."""
+    contexts = sorted(_contexts(view))
+    found: dict[int, TaskRow] = {}
+    for task in view.interesting:
+        sleep = sleep_of(view, task)
+        if sleep and sleep.type == "struct completion":
+            index = bisect_right(contexts, sleep.address) - 1
+            if index >= 0 and sleep.address - contexts[index] < _SETUP_SPAN:
+                found.setdefault(contexts[index], task)
+    return found
+
+
+def _contexts(view: View) -> Iterator[int]:
+    for rdma_id in id_table(view):
+        with suppress(*READ_ERRORS):
+            yield int(rdma_id.object.id.context.value_())
 
 
 def owner_of(view: View, rdma_id: RdmaId) -> Fields:

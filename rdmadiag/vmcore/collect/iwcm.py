@@ -5,13 +5,13 @@ from drgn import Object
 from rdmadiag.facts.model import Collected, Fact, Fields
 from rdmadiag.vmcore.collect.behind import behind_task
 from rdmadiag.vmcore.collect.driver_limit import connect_remaining
-from rdmadiag.vmcore.collect.ids import RdmaId, id_table, owner_of
+from rdmadiag.vmcore.collect.ids import RdmaId, id_table, owner_of, setup_task
 from rdmadiag.vmcore.collect.locals import check_local
 from rdmadiag.vmcore.collect.nvme_untyped import worker_controller
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
-from rdmadiag.vmcore.collect.waits import first_task, setup_task
+from rdmadiag.vmcore.collect.waits import first_task
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name
@@ -80,7 +80,7 @@ def _add_tasks(view: View, rdma_id: RdmaId, iw_priv: Object, row: Row) -> None:
     destroyer = row.value(
         "destroy_task", lambda: first_task(view, iw_cm_id_for_each_destroyer(iw_priv))
     )
-    setter = row.value("setup_task", lambda: setup_task(view, rdma_id.object.id.context.value_()))
+    setter = row.value("setup_task", lambda: setup_task(view, rdma_id))
     row.fields["destroy_checked"] = None
     if destroyer:
         check_local(view, row, "destroy_checked", destroyer, _DESTROY_LOCALS, iw_priv)

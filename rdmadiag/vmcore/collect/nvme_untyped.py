@@ -8,13 +8,13 @@ from functools import partial
 from drgn import Object, container_of
 
 from rdmadiag.facts.model import Collected, Coverage, Fact
-from rdmadiag.vmcore.collect.ids import id_table
+from rdmadiag.vmcore.collect.ids import id_table, setup_task
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
 from rdmadiag.vmcore.collect.nvme_fields import add_behind, add_core, add_works, controller_text
 from rdmadiag.vmcore.collect.nvme_queues import Blocked, blocked_fields
 from rdmadiag.vmcore.collect.rows import Row, isolated
 from rdmadiag.vmcore.collect.view import View
-from rdmadiag.vmcore.collect.waits import first_task, setup_task
+from rdmadiag.vmcore.collect.waits import first_task
 from rdmadiag.vmcore.collect.worktable import Worker
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.helpers.iwcm import iw_cm_id_for_each_destroyer, iw_cm_id_private
@@ -126,7 +126,7 @@ def _blocked(view: View, pid: int | None) -> Blocked | None:
         if iw_id is None:
             continue
         task = first_task(view, iw_cm_id_for_each_destroyer(iw_cm_id_private(iw_id)))
-        task = task or setup_task(view, rdma_id.object.id.context.value_())
+        task = task or setup_task(view, rdma_id)
         if task and task.pid == pid:
             return Blocked(task, None, iw_id)
     return None

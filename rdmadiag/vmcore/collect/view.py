@@ -188,6 +188,8 @@ class View:
 
     def _missing(self, kind: str, module: str, error: str) -> Coverage:
         modules = self.dump.modules
+        if self.dump.types == "none":
+            return self.coverage(kind, "failed", "no types were found for this dump")
         if loaded := modules.named(module):
             without = "" if loaded.has_btf else " and has no types (BTF) in the dump"
             return self.coverage(kind, "failed", f"module {module} is loaded{without}: {error}")

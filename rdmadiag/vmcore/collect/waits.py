@@ -12,11 +12,9 @@ from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 
-__all__ = ("first_task", "setup_task", "waits_on", "work_name")
+__all__ = ("first_task", "waits_on", "work_name")
 
 _LOCKS = {"struct mutex": mutex_owner, "struct rw_semaphore": rwsem_owner}
-_SETUP_SPAN = 1024
-"""How far into a user's object its completion may be, where the object's type is not known."""
 
 
 def waits_on(view: View, task: TaskRow) -> Fields | None:
@@ -112,21 +110,3 @@ def first_task(view: View, tasks: Iterable[Object]) -> TaskRow | None:
     :param tasks: ``struct task_struct *`` objects
     """
     return next((row for task in tasks if (row := view.tasks.named(int(task.value_())))), None)
-
-
-def setup_task(view: View, context: int) -> TaskRow | None:
-    """
-    Return the task that waits until a connection is set up.
-
-    Users of the RDMA CM wait on a completion in the object that they gave it as context, so this needs
-    none of the user's types.
-    """
-    best: tuple[int, TaskRow] | None = None
-    for task in view.interesting:
-        sleep = sleep_of(view, task)
-        if not sleep or sleep.type != "struct completion":
-            continue
-        distance = sleep.address - context
-        if 0 <= distance < _SETUP_SPAN and (best is None or distance < best[0]):
-            best = (distance, task)
-    return best[1] if best else None
