@@ -76,25 +76,23 @@ def _owners(view: View, sleep: Sleep) -> list[TaskRow]:
 
 def _flush_of_work(view: View, task: TaskRow) -> Fields | None:
     works = view.works
-    for work, waiters in works.flushers.items():
-        if task.address in waiters:
-            queued = works.queued_by_work.get(work)
-            worker = works.by_work.get(work) or (works.ahead(queued) if queued else None)
-            row = view.tasks.named(worker.task) if worker else None
-            what = f"flush of {work_name(view, work)}"
-            return _fields("struct work_struct", work, what, [row] if row else [])
-    return None
+    work = works.flushed_work.get(task.address)
+    if work is None:
+        return None
+    queued = works.queued_by_work.get(work)
+    worker = works.by_work.get(work) or (works.ahead(queued) if queued else None)
+    row = view.tasks.named(worker.task) if worker else None
+    what = f"flush of {work_name(view, work)}"
+    return _fields("struct work_struct", work, what, [row] if row else [])
 
 
 def _flush_of_queue(view: View, task: TaskRow) -> Fields | None:
-    works = view.works
-    for queue in works.queues():
-        if task.address in works.queue_flushers.get(queue.address, ()):
-            workers = [one for one in works.workers if one.queue == queue]
-            rows = [row for one in workers if (row := view.tasks.named(one.task))]
-            what = f"flush of workqueue {queue.name}"
-            return _fields("struct workqueue_struct", queue.address, what, rows)
-    return None
+    queue = view.works.flushed_queue(task.address)
+    if queue is None:
+        return None
+    tasks = [view.tasks.named(one.task) for one in view.works.workers_of(queue)]
+    what = f"flush of workqueue {queue.name}"
+    return _fields("struct workqueue_struct", queue.address, what, [row for row in tasks if row])
 
 
 def work_name(view: View, work: int) -> str:

@@ -86,6 +86,10 @@ class QueuedWork(NamedTuple):
     due_seconds: float | None
 
 
+def _turned(waiters: dict[int, list[int]]) -> dict[int, int]:
+    return {task: what for what, tasks in waiters.items() for task in tasks}
+
+
 class WorkTable:
     """
     Works and who runs them.
@@ -93,6 +97,7 @@ class WorkTable:
     :ivar workers: Workers that run a work.
     :ivar queued: Works that wait, of RDMA queues or with a function of an RDMA module.
     :ivar flushers: Tasks that wait for the end of a work, by the work's address.
+    :ivar flushed_work: The same the other way round: the work that a task waits for.
     :ivar queue_flushers: Tasks that wait for the end of all works of a queue, by the queue's address.
     """
 
@@ -104,6 +109,7 @@ class WorkTable:
     ) -> None:
         self.problems: list[str] = []
         self.workers: list[Worker] = []
+        self.by_task: dict[int, Worker] = {}
         self.queued: list[QueuedWork] = []
         self.flushers: dict[int, list[int]] = defaultdict(list)
         self.queue_flushers: dict[int, list[int]] = defaultdict(list)
@@ -114,8 +120,15 @@ class WorkTable:
         self._guard("worker pools", partial(self._read_pools, prog))
         self._guard("timers", partial(self._read_delayed, prog))
         self.by_work = {one.work: one for one in self.workers}
-        self.by_task = {one.task: one for one in self.workers}
         self.queued_by_work = {one.work: one for one in self.queued}
+        self.flushed_work = _turned(self.flushers)
+        self._flushed_queue = _turned(self.queue_flushers)
+        self._on_pwq: dict[int, list[Worker]] = defaultdict(list)
+        self._on_queue: dict[int, list[Worker]] = defaultdict(list)
+        for one in self.workers:
+            self._on_pwq[one.pwq].append(one)
+            if one.queue:
+                self._on_queue[one.queue.address].append(one)
 
     def queues(self) -> Iterable[Queue]:
         """Return the workqueues."""
@@ -126,12 +139,16 @@ class WorkTable:
         if not work.queue or work.queue.max_active != 1 or work.state == "delayed":
             return None
         ordered = "__WQ_ORDERED" in work.queue.flags
-        for worker in self.workers:
-            if worker.queue and (
-                worker.queue.address == work.queue.address if ordered else worker.pwq == work.pwq
-            ):
-                return worker
-        return None
+        ahead = self.workers_of(work.queue) if ordered else self._on_pwq.get(work.pwq, [])
+        return ahead[0] if ahead else None
+
+    def workers_of(self, queue: Queue) -> list[Worker]:
+        """Return the workers that run a work of a queue."""
+        return self._on_queue.get(queue.address, [])
+
+    def flushed_queue(self, task: int) -> Queue | None:
+        """Return the queue that a task flushes as a whole."""
+        return self._queues.get(self._flushed_queue.get(task, 0))
 
     def _guard(self, what: str, read: Callable[[], None]) -> None:
         try:
@@ -191,7 +208,7 @@ class WorkTable:
     def _add_worker(self, worker: Object) -> None:
         work = int(worker.current_work.value_())
         task = int(worker.task.value_())
-        if not work or any(one.task == task for one in self.workers):
+        if not work or task in self.by_task:
             return
         pwq = worker.current_pwq.read_()
         function = int(worker.current_func.value_())
@@ -200,17 +217,17 @@ class WorkTable:
                 f"the worker at {worker.value_():#x} runs {function:#x}, which is no function"
             )
             return
-        self.workers.append(
-            Worker(
-                worker,
-                task,
-                work,
-                function,
-                self._queue_of(pwq),
-                int(pwq.value_()),
-                int(worker.last_active.value_()),
-            )
+        found = Worker(
+            worker,
+            task,
+            work,
+            function,
+            self._queue_of(pwq),
+            int(pwq.value_()),
+            int(worker.last_active.value_()),
         )
+        self.workers.append(found)
+        self.by_task[task] = found
         self._add_queued(worker_for_each_scheduled_work(worker), "pending", before=work)
 
     def _queue_of(self, pwq: Object | None) -> Queue | None:
