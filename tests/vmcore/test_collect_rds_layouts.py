@@ -137,9 +137,13 @@ def test_shutdown_that_waits_as_a_work():
     kernel = RdsKernel("rds_uek_new")
     conn = kernel.connection(**ENDS, state=DISCONNECTING, flags=1 << 8)
     kernel.set(kernel.path(conn).cp_down_wait_w.work.data.counter, 1)
+    kernel.set(kernel.variable("shadow_timekeeper", "struct timekeeper").xtime_sec, 1_700_000_000)
+    kernel.set(kernel.path(conn).cp_reconnect_start, 1_700_000_000 - 77)
     row = facts(kernel)[0][0]
     assert row["shutdown_waiting"]
     assert row["flags"] == ["RDS_SHUTDOWN_WAITING"]
+    assert (row["shutdown_task"], row["shutdown_wait_seconds"]) == (None, 77)
+    assert row["shutdown_wait_clock"] == "reconnect_start"
 
 
 def test_reason_without_a_table_of_texts():

@@ -72,7 +72,11 @@ def add_works(view: View, cp: Object, row: Row) -> None:
     row.fields |= {"shutdown_pending": down, "connect_pending": connect}
     row.read("reconnect_timer", lambda: _timer_runs(cp, works))
     row.fields["behind_task"] = _behind(view, works)
-    row.read("shutdown_waiting", lambda: _waits_as_work(cp))
+    if row.read("shutdown_waiting", lambda: _waits_as_work(cp)) and not worker:
+        row.fields |= {
+            "shutdown_wait_seconds": row.fields.get("down_seconds"),
+            "shutdown_wait_clock": "reconnect_start",
+        }
 
 
 def _works(cp: Object) -> _Works:
