@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.inputs.files import STDIN, Target, expand, rotation_date
@@ -14,7 +15,9 @@ from rdmadiag.inputs.members import Interest, interest, looks_like_log
 from rdmadiag.inputs.sniff import COMPRESSED, DUMPS, HEAD, LOGS, Kind, sniff
 from rdmadiag.inputs.source import Source
 from rdmadiag.inputs.streams import Decompressed, FileStream, Joined, PipeStream, Stream, Utf8
-from rdmadiag.inputs.tar import Member, members
+
+if TYPE_CHECKING:
+    from rdmadiag.inputs.tar import Member
 
 KCORE = "/proc/kcore"
 DAY = 86400.0
@@ -132,6 +135,8 @@ def _unusable(source: Source, why: str) -> Source:
 
 def _archive(source: Source, stream: Stream, limits: Limits) -> Iterator[Source]:
     """Yield the logs of a tar archive, and last the archive itself with its problems."""
+    from rdmadiag.inputs.tar import members
+
     skipped: dict[str, int] = {}
     for number, member in enumerate(members(stream, source.report)):
         if number >= limits.members:
@@ -152,13 +157,13 @@ def _archive(source: Source, stream: Stream, limits: Limits) -> Iterator[Source]
     yield source
 
 
-def _why_not(member: Member) -> str:
+def _why_not(member: "Member") -> str:
     if member.is_unsafe:
         return "members whose names point out of the archive"
     return "members that are devices or pipes" if member.is_device else ""
 
 
-def _member(archive: Source, member: Member, limits: Limits) -> Iterator[Source]:
+def _member(archive: Source, member: "Member", limits: Limits) -> Iterator[Source]:
     source = Source(
         f"{archive.name}!{member.name}",
         "unknown",

@@ -7,11 +7,14 @@ decompressed by a second thread while the first one searches the block before.
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.streams import FileStream, Stream
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 CONTEXT = 16 << 10
 STRIPE = 16 << 10
@@ -117,6 +120,8 @@ class Blocks:
         if block.last or isinstance(self._stream, FileStream):
             yield from self._following(block)
             return
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(1) as pool:
             self._stream = _Ahead(self._stream, pool, self._block)
             yield from self._following(block)
@@ -206,7 +211,7 @@ class Blocks:
 class _Ahead:
     """A stream that is read, and so decompressed, by another thread while what it gave is worked on."""
 
-    def __init__(self, stream: Stream, pool: ThreadPoolExecutor, size: int) -> None:
+    def __init__(self, stream: Stream, pool: "ThreadPoolExecutor", size: int) -> None:
         self._stream = stream
         self._pool = pool
         self._size = size

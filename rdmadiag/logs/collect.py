@@ -1,6 +1,7 @@
 """Logs to facts."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from rdmadiag.facts.model import Collected, InputInfo
 from rdmadiag.inputs.sniff import Kind
@@ -33,8 +34,11 @@ class LogCollector:
         self.options = options or LogOptions()
         self._vocabulary = vocabulary
         self._make_traces = make_traces
-        literals = [*vocabulary.literals, *CONTEXT_LITERALS]
-        self._search: Search = make_search(literals, hyperscan=self.options.hyperscan)
+
+    @cached_property
+    def _search(self) -> Search:
+        literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
+        return make_search(literals, hyperscan=self.options.hyperscan)
 
     def collect(self, sources: Iterable[Source]) -> Iterator[Collected]:
         """
@@ -57,7 +61,9 @@ class LogCollector:
             yield summarize(series)
 
     def _series(self, source: Source) -> Series:
-        return Series(self._vocabulary, self._search, self._make_traces, source.name, self.options)
+        return Series(
+            self._vocabulary, lambda: self._search, self._make_traces, source.name, self.options
+        )
 
 
 def collect_log(

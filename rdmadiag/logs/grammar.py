@@ -99,7 +99,7 @@ class Hints:
     """
     What a look at the whole log says about its lines.
 
-    :ivar hosts: Words that are hosts where one can stand, as written.
+    :ivar hosts: Words that are hosts where one can stand, short and in lower case.
     :ivar tagless: No tag follows the host: a word with a colon belongs to the message.
     """
 
@@ -188,7 +188,7 @@ def _uptime(text: str, hints: Hints, left: int) -> Parsed | None:
         return None
     stamp, rest = Stamp(uptime=float(match["uptime"])), match["rest"]
     tagged = _TAGGED.match(rest)  # journalctl -o short-monotonic
-    if tagged and (tagged["tag"] == "kernel" or tagged["host"] in hints.hosts):
+    if tagged and (tagged["tag"] == "kernel" or short_host(tagged["host"]) in hints.hosts):
         return _body(stamp, rest, hints, left, lenient=False)
     return _levelled(Parsed(stamp, rest, caller=match["caller"] or ""))
 
@@ -265,7 +265,11 @@ def _body(stamp: Stamp, rest: str, hints: Hints, left: int, *, lenient: bool) ->
         ident = match["tag"] if pid is None else f"{match['tag']}[{pid}]"
         return _finish(stamp, match["host"], ident, match["rest"], hints, left)
     word, _, message = rest.partition(" ")
-    if word in hints.hosts or _REPEATED.match(message) or (lenient and not hints.hosts and message):
+    if (
+        short_host(word) in hints.hosts
+        or _REPEATED.match(message)
+        or (lenient and not hints.hosts and message)
+    ):
         return _finish(stamp, word, "", message, hints, left)
     return _inside(Parsed(stamp, rest), hints, left)
 

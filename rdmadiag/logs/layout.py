@@ -10,11 +10,11 @@ from typing import Literal
 from rdmadiag.logs.grammar import Hints, Parsed, parse, strip_lead
 from rdmadiag.logs.structured import Columns, parse_json
 
-MAX_LINES = 1000
+MAX_LINES = 500
 NO_HOSTS = frozenset(
     (
-        *("NULL", "BUG", "INFO", "WARNING", "Call", "Code", "RIP", "RSP", "Modules", "CPU", "Pid"),
-        *("PID", "Oops", "last", "message", "Kernel", "Stack", "Workqueue", "Hardware", "Tainted"),
+        *("null", "bug", "info", "warning", "call", "code", "rip", "rsp", "modules", "cpu", "pid"),
+        *("oops", "last", "message", "kernel", "stack", "workqueue", "hardware", "tainted"),
     )
 )
 
@@ -126,22 +126,17 @@ def _hints(texts: list[str], heads: list[Parsed]) -> Hints:
     dated = [h for h in heads if h.stamp.wall is not None or h.stamp.date is not None]
     tagless = bool(dated) and not any(h.ident == "kernel" or "[" in h.ident for h in dated)
     if not tagless:
-        return Hints(hosts=_raw_hosts(texts, tagless=False))
-    return Hints(hosts=_raw_hosts(texts, tagless=True), tagless=True)
+        return Hints(hosts={h.host for h in heads if h.host and h.ident})
+    return Hints(hosts=_hosts_without_tags(texts), tagless=True)
 
 
-def _raw_hosts(texts: list[str], *, tagless: bool) -> set[str]:
-    """Return the words that stand where hosts do, as written."""
-    probe = Hints(hosts=set(), tagless=tagless)
-    found: Counter[str] = Counter()
-    for text in texts:
-        parsed = parse(text, probe)
-        if parsed and parsed.host and (tagless or parsed.ident):
-            word = next((w for w in text.split() if w.lower().startswith(parsed.host)), "")
-            if word and word not in NO_HOSTS:
-                found[word] += 1
+def _hosts_without_tags(texts: list[str]) -> set[str]:
+    """Return the words that stand where hosts do often enough."""
+    probe = Hints(tagless=True)
+    parsed = (parse(text, probe) for text in texts)
+    found = Counter(p.host for p in parsed if p and p.host and p.host not in NO_HOSTS)
     most = max(found.values(), default=0)
-    return {word for word, count in found.items() if not tagless or count * 10 > most}
+    return {word for word, count in found.items() if count * 10 > most}
 
 
 def is_newest_first(heads: Iterable[Parsed]) -> bool:

@@ -88,6 +88,10 @@ class PlainSearch:
         return hits
 
 
+NO_SEARCH = PlainSearch(())
+"""For where all lines are read."""
+
+
 def make_search(literals: Sequence[bytes], *, hyperscan: bool = True) -> Search:
     """
     Return the fastest search there is.

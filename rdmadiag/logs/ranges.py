@@ -116,6 +116,7 @@ class Ranges:
         """Begin a process for each range, and yield what each one sends."""
         import multiprocessing
 
+        self._tools.search()  # made before the fork, once for all
         context = multiprocessing.get_context("fork")
         running = []
         for extent in ranges:

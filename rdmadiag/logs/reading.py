@@ -10,6 +10,7 @@ from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.prefilter import NO_SEARCH
 from rdmadiag.logs.ranges import Ranges, worth_it
 from rdmadiag.logs.scan import Scanner
 from rdmadiag.logs.sparse import Sparse, Tools
@@ -64,7 +65,7 @@ class Reading:
 
     def _whole(self, layout: Layout, blocks: Iterable[Block]) -> Iterator[Unit]:
         assembler = Assembler(layout)
-        scanner = Scanner(Census(layout), self._tools.search, (), self.cuts)
+        scanner = Scanner(Census(layout), NO_SEARCH, (), self.cuts)
         for line in scanner.all_lines(blocks):
             yield from assembler.feed(line)
         yield from assembler.flush()

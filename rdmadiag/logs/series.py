@@ -61,7 +61,7 @@ class Series:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        search: Search,
+        search: Callable[[], Search],
         make_traces: MakeTraces,
         name: str,
         options: LogOptions,

@@ -22,13 +22,14 @@ class Tools:
     """
     What reading takes.
 
-    :ivar companions: For each literal of *search* those of which its line must hold one.
+    :ivar search: Makes the search for literals; it takes longer than reading a short log.
+    :ivar companions: For each literal those of which its line must hold one.
     :ivar say: What a message says: kinds and fields of facts.
     :ivar make_traces: Makes a reader of traces.
     :ivar wants: Whether all the following lines are wanted: a trace is open.
     """
 
-    search: Search
+    search: Callable[[], Search]
     companions: Sequence[tuple[bytes, ...]]
     options: LogOptions
     say: Callable[[str], list[tuple[str, Fields]]]
@@ -47,7 +48,7 @@ class Sparse:
         """:param cuts: Takes the lines that were too long."""
         self._census = Census(layout)
         self._tools = tools
-        self._scanner = Scanner(self._census, tools.search, tools.companions, cuts)
+        self._scanner = Scanner(self._census, tools.search(), tools.companions, cuts)
         self._assembler = Assembler(layout)
 
     @property

@@ -9,6 +9,7 @@ from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.prefilter import NO_SEARCH
 from rdmadiag.logs.scan import Scanner
 
 PIECE = 4 << 20
@@ -52,7 +53,7 @@ class Turned:
 
     def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
         assembler = Assembler(self._layout)
-        scanner = Scanner(self._census, _Nothing(), (), self._cuts)
+        scanner = Scanner(self._census, NO_SEARCH, (), self._cuts)
         for line in scanner.all_lines(blocks):
             yield from assembler.feed(line)
         yield from assembler.flush()
@@ -94,14 +95,6 @@ class Turned:
                 return position + at
             at = data.find(b"\n", at) + 1
         return min(position + max(len(data), 1), file.size)
-
-
-class _Nothing:
-    """A search that is not needed."""
-
-    @staticmethod
-    def find(_view: memoryview) -> list[tuple[int, int]]:
-        return []
 
 
 def _chained(first: Block, blocks: Iterable[Block]) -> Iterator[Block]:

@@ -67,7 +67,7 @@ def hostile(tmp_path):
         assert done.returncode == 0, done.stderr
         out = json.loads(done.stdout)
         assert out["rss"] < MAX_RSS_MIB
-        assert len(os.listdir(tmp_path)) == len(paths)
+        assert len(list(tmp_path.iterdir())) == len(paths)
         return out
 
     return run
@@ -171,7 +171,7 @@ def test_flood_of_one_message(hostile):
         b"99999999-99-99T99:99:99 a kernel: x\n9999-12-31T23:59:59+00:00 a kernel: x\n",
         b"[99999999999999999999.000000] x\n[9999999999.000000] x\n",
         b"1,1,999999999999999999,-;x\n",
-        '{"__REALTIME_TIMESTAMP":"9999999999999999999","MESSAGE":"x"}\n'.encode() * 3,
+        b'{"__REALTIME_TIMESTAMP":"9999999999999999999","MESSAGE":"x"}\n' * 3,
         b"Feb 29 10:00:00 a kernel: x\n" * 3,
         b"setting system clock to 9999-99-99T99:99:99\n",
     ],
