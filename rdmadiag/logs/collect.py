@@ -40,6 +40,10 @@ class LogCollector:
         literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
         return make_search(literals, hyperscan=self.options.hyperscan)
 
+    def prepare(self) -> None:
+        """Make the search now, so that processes that are forked have it."""
+        _ = self._search
+
     def collect(self, sources: Iterable[Source]) -> Iterator[Collected]:
         """
         Yield what *sources* say, each log when it was read; what is no log gives its problems only.
