@@ -1,6 +1,7 @@
 """The collectors on sample dumps with bytes laid over: what is lost is told, nothing else is."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 from drgn import Object
@@ -202,3 +203,24 @@ def test_random_words(name, seed):
         lost -= {fact.where.address for fact in facts if fact.kind == kind}
         if lost and kind not in {"task", "workqueue.work"}:
             assert coverage[kind].status in {"partial", "failed"}, (kind, lost)
+
+
+def test_panic_of_which_the_log_says_nothing():
+    dump = fresh(STUCK)
+    overlay(dump, dump.prog["panic_cpu"].address_, bytes(4))
+    facts, _ = read(dump)
+    (kernel,) = of(facts, "kernel")
+    assert kernel["panic"] == "panic without a message in the log"
+
+
+def test_panic_message(monkeypatch):
+    dump = fresh(STUCK)
+    overlay(dump, dump.prog["panic_cpu"].address_, bytes(4))
+    lines = (
+        "sysrq: Trigger a crash",
+        "Kernel panic - not syncing: sysrq triggered crash",
+        "---[ end",
+    )
+    monkeypatch.setattr(dump, "dmesg", lambda: [SimpleNamespace(text=line) for line in lines])
+    (kernel,) = of(read(dump)[0], "kernel")
+    assert kernel["panic"] == "sysrq triggered crash"
