@@ -156,7 +156,12 @@ class Report:
                 return kind
         if self.cut_here:
             return "kernel.warning"
-        return TASK if any(f.style in ("proc", "crash", "debugger") for f in self.frames) else TRACE
+        styles = {f.style for f in self.frames}
+        return TASK if styles & {"proc", "crash", "debugger"} or self._asleep() else TRACE
+
+    def _asleep(self) -> bool:
+        """Tell whether the stack begins in the scheduler: nothing prints such a one but of a task that sleeps."""
+        return len(self.frames) > 1 and self.frames[0].function in _SLEEPING and self.place is None
 
     def complete(self) -> bool:
         """Tell whether neither the head nor the tail nor anything between is known to be missing."""

@@ -161,6 +161,8 @@ class Stream:
         if frame is None:
             return False
         report = self._report or self._open(record)
+        if report.place and report.place.function == frame.function:
+            return True
         if report.frames and not report.ended and not report.in_history:
             report.add_frame(frame)
         elif report.place is None and not report.ended:

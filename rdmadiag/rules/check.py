@@ -23,6 +23,7 @@ EVERYWHERE = {
     "fact",
     "in_stack",
     "callee",
+    "who",
     "same_subnet",
     "abs",
     "min",

@@ -100,6 +100,12 @@ def duration(seconds: Any) -> str:
     return f"{seconds / 86400:.1f} days"
 
 
+def who(pid: Any, name: Any = None) -> str:
+    """Name a task as well as it is known."""
+    label = f"pid {pid}" if pid else ""
+    return (f"{label} ({name})" if label and name else label or str(name or "")) or "a task"
+
+
 def same_subnet(left: Any, right: Any, bits: int = 24) -> bool:
     """Tell whether two IPv4 addresses share their first *bits* bits."""
     try:
@@ -143,7 +149,13 @@ def environment() -> SandboxedEnvironment:
     env.tests["in_stack"] = in_stack
     env.globals.clear()
     env.globals.update(
-        in_stack=in_stack, callee=callee, same_subnet=same_subnet, abs=abs, min=min, max=max
+        in_stack=in_stack,
+        callee=callee,
+        who=who,
+        same_subnet=same_subnet,
+        abs=abs,
+        min=min,
+        max=max,
     )
     env.filters["duration"] = duration
     env.filters["sleeps_in"] = sleeps_in
