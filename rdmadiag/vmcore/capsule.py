@@ -2,19 +2,21 @@
 Capsules
 --------
 
-A capsule is a very small dump cut out of a big one: the pages that a diagnosis reads, in a format that drgn,
-crash and :func:`~rdmadiag.vmcore.dump.open_dump` open like any dump.
+A capsule is a very small dump cut out of a big one: the pages that a diagnosis reads, and the kernel's variables
+and symbols, in a format that drgn, crash (with ``--minimal``) and :func:`~rdmadiag.vmcore.dump.open_dump` open like any dump.
 """
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
+from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.corefile import pack_origin, read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
 from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
@@ -24,6 +26,13 @@ from rdmadiag.vmcore.page_tables import kernel_page_tables
 from rdmadiag.vmcore.physical import by_pages
 
 __all__ = ("Extracted", "extract")
+
+_DATA = (
+    ("_sdata", "_edata"),
+    ("__bss_start", "__bss_stop"),
+    ("__start_ro_after_init", "__end_ro_after_init"),
+)
+_MAX_DATA = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +80,38 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     linear = recorder.source.core_dump_path is None
     dump = Dump(core, by_pages(core, recorder.read, linear=linear))
     run(dump)
+    problems = list(dump.problems)
+    _read_tables(dump)
     # libkdumpfile looks at page tables that drgn's own walk did not need.
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
     try:
         contents = _contents(dump, recorder.pages, by_pages=linear)
-        return _write(out, contents, lambda part: _check(part, dump, run))
+        return _write(out, contents, lambda part: _check(part, problems, run))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
+
+
+def _read_tables(dump: Dump) -> None:
+    """
+    Read the kernel's own variables (most of them zeros) and all symbols.
+
+    So a capsule serves later questions too, and ``crash --minimal``, which shows its log.
+    """
+    for places in _tables(dump):
+        for place in range(places.start & -PAGE, places.stop, PAGE):
+            with suppress(FaultError):
+                dump.prog.read(place, 1)
+    for module in dump.modules:
+        dump.symbol("", module.name)
+
+
+def _tables(dump: Dump) -> Iterator[range]:
+    for names in _DATA:
+        start, end = (dump.symbol(name, "") for name in names)
+        if start and end and 0 < end.address - start.address <= _MAX_DATA:
+            yield range(start.address, end.address)
+    if dump.symbols.kallsyms:
+        yield from dump.symbols.kallsyms.ranges()
 
 
 def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) -> Extracted:
@@ -94,7 +128,7 @@ def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) ->
     return Extracted(len(contents.pages), out.stat().st_size)
 
 
-def _check(part: Path, dump: Dump, run: Callable[[Dump], object]) -> None:
+def _check(part: Path, problems: list[Problem], run: Callable[[Dump], object]) -> None:
     """
     Run the diagnosis again, on the capsule.
 
@@ -105,7 +139,7 @@ def _check(part: Path, dump: Dump, run: Callable[[Dump], object]) -> None:
         run(again)
     except (FaultError, LookupError) as error:
         raise UserError(f"the capsule does not read as the dump does: {error}") from error
-    if again.problems != dump.problems:
+    if again.problems != problems:
         raise UserError("the capsule does not read as the dump does")
 
 

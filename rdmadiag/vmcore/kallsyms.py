@@ -200,6 +200,16 @@ class Kallsyms:
             return None
         return self._symbol(bisect_left(range(after), start, key=self._address))
 
+    def ranges(self) -> Iterator[range]:
+        """Iterate over where the big tables lie."""
+        tables = self._tables
+        last = sum(len(name) + 2 for name in self._block(len(self._markers) - 1))
+        yield range(tables.names, tables.names + self._markers[-1] + last)
+        if tables.offsets is not None:
+            yield range(tables.offsets, tables.offsets + 4 * self.count)
+        if self._seqs is not None:
+            yield range(self._seqs, self._seqs + 3 * self.count)
+
     def symbols_named(self, name: str) -> Iterator[Symbol]:
         """Iterate over the symbols with a name."""
         key = name.encode()

@@ -44,11 +44,21 @@ def test_a_capsule_reads_as_the_dump_does(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["capsule"]
 
 
-def test_only_what_was_read_is_in_it(tmp_path):
+def test_what_was_not_read_is_not_in_it(tmp_path):
     out = tmp_path / "capsule"
     extract(path_of(NAME), out, lambda dump: None)
-    with pytest.raises(drgn.FaultError):
-        open_dump(out).dmesg()
+    dump = open_dump(out)
+    task = drgn.Object(dump.prog, "struct task_struct *", 0xFFFF8DC201228000)
+    stack = dump.stack(task)
+    assert (list(stack), stack.problem) == ([], "its memory is not in the dump")
+
+
+def test_variables_of_the_kernel_are_in_it(tmp_path):
+    out = tmp_path / "capsule"
+    extract(path_of(NAME), out, lambda dump: None)
+    dump = open_dump(out)
+    assert dump.prog["tainted_mask"].value_() == 0x3000
+    assert len(dump.dmesg()) == 396
 
 
 def test_running_tasks_keep_their_registers(tmp_path):
