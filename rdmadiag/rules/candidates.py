@@ -1,7 +1,7 @@
 """Which subjects a diagnosis may be about: facts of its anchor clues, grouped by host and key."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rdmadiag.facts.model import Fact
@@ -11,10 +11,12 @@ from rdmadiag.rules.conditions import condition
 from rdmadiag.rules.schema import Diagnosis
 
 Key = tuple[Any, ...]
+MAX_TRIES = 50
+"""How many facts of an anchor are tried each by itself: the last ones."""
 
 
 def candidates(rule: Diagnosis, store: FactStore) -> list[Candidate]:
-    """Return the candidates of *rule*, in the order of their first fact."""
+    """Return the candidates of *rule*, in the order of their first fact; those of one subject are neighbours."""
     groups: dict[tuple[str, Key], dict[str, list[Fact]]] = {}
     vague: list[tuple[str, Key, str, Fact]] = []
     for name, fact in _anchors(rule, store):
@@ -26,13 +28,20 @@ def candidates(rule: Diagnosis, store: FactStore) -> list[Candidate]:
             groups.setdefault((fact.host, key), defaultdict(list))[name].append(fact)
     _place(vague, groups)
     return [
-        Candidate(
-            host,
-            dict(zip(rule.key, key, strict=True)),
-            {n: sorted(f, key=sort_key) for n, f in anchors.items()},
-        )
-        for (host, key), anchors in groups.items()
+        Candidate(host, dict(zip(rule.key, key, strict=True)), anchors)
+        for (host, key), facts in groups.items()
+        for anchors in _tries(rule, {n: sorted(f, key=sort_key) for n, f in facts.items()})
     ]
+
+
+def _tries(rule: Diagnosis, anchors: dict[str, list[Fact]]) -> Iterator[dict[str, list[Fact]]]:
+    """Yield *anchors* as they are to be tried: once, or once for each fact of the clue that says so."""
+    name = next((n for n in anchors if rule.clues[n].each), None)
+    if name is None:
+        yield anchors
+        return
+    for fact in anchors[name][-MAX_TRIES:]:
+        yield {**anchors, name: [fact]}
 
 
 def _anchors(rule: Diagnosis, store: FactStore) -> Iterable[tuple[str, Fact]]:

@@ -7,6 +7,7 @@ facts: candidates come from one pass over a rule's anchor kinds, every other clu
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal, get_args
 
 from rdmadiag.facts.model import Coverage
@@ -90,19 +91,33 @@ def run_rules(rules: Mapping[str, Diagnosis], store: FactStore) -> list[Result]:
 def _run(rule: Diagnosis, store: FactStore) -> Result:
     fired: list[Fired] = []
     reasons: list[str] = []
-    for candidate in candidates(rule, store):
-        matches, names = _look(rule, candidate, store)
-        verdict = _verdict(rule, names)
-        if verdict:
-            fired.append(Fired(rule, verdict, candidate, matches, names))
-        elif len(reasons) < SHOWN_REASONS:
-            reasons.append(_why_not(rule, candidate, names))
+    for _, alike in groupby(candidates(rule, store), key=lambda c: (c.host, *c.key.values())):
+        best, reason = _try(rule, alike, store, explain=len(reasons) < SHOWN_REASONS)
+        if best:
+            fired.append(best)
         else:
-            reasons.append("")
+            reasons.append(reason)
     if fired:
         return Result(rule, "fired", f"{len(fired)} found", fired)
     outcome, reason = _outcome(rule, reasons, store)
     return Result(rule, outcome, reason)
+
+
+def _try(
+    rule: Diagnosis, alike: Iterable[Candidate], store: FactStore, *, explain: bool
+) -> tuple[Fired | None, str]:
+    """Try the candidates of one subject; return the strongest that fired (the last of those), or why none did."""
+    strength = get_args(Verdict)
+    best: Fired | None = None
+    reason = ""
+    for candidate in alike:
+        matches, names = _look(rule, candidate, store)
+        verdict = _verdict(rule, names)
+        if verdict is None:
+            reason = _why_not(rule, candidate, names) if explain and not best else ""
+        elif best is None or strength.index(verdict) <= strength.index(best.verdict):
+            best = Fired(rule, verdict, candidate, matches, names)
+    return best, reason
 
 
 def _look(

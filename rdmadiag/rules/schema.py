@@ -135,6 +135,8 @@ class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar any_host: Look on all hosts (the other end of a connection), not only on the candidate's.
     :ivar key: For an anchor: where its facts hold the diagnosis' key, {key: field here}, when named otherwise.
     :ivar near: Time window; of several, the first whose clue was found.
+    :ivar each: For an anchor: each of its facts is tried by itself, and the most telling of those with the same key
+        counts; not all of them together.
     :ivar pick: Which of the matches stands for the clue; ``count`` holds how many there were.
     :ivar at_least: Needs so many matches (within *within* seconds of each other, when that is given).
     :ivar evidence: Whether it is shown as evidence.
@@ -143,6 +145,7 @@ class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: str | list[str]
     when: str = ""
     anchor: bool = False
+    each: bool = False
     join: list[str] | dict[str, str] | None = None
     any_host: bool = False
     key: dict[str, str] = {}

@@ -12,6 +12,7 @@ from make import event, rule, run, state
 
 from rdmadiag.facts.model import Coverage, Moment
 from rdmadiag.facts.store import FactStore
+from rdmadiag.rules.candidates import MAX_TRIES
 
 DROP_WITHOUT_RETURN = rule(
     key=["laddr", "tos"],
@@ -141,6 +142,46 @@ def test_a_reboot_ends_a_window_on_the_wall_clock_too() -> None:
     first = boot(event("start", 0.0, wall=5600.0), 1)
     up = boot(event("up", 20.0, wall=5620.0), 1)
     assert run(wanted, drop, first, up)["test-rule"].outcome == "fired"
+
+
+EACH_DROP = rule(
+    key=["laddr"],
+    clues={
+        "drop": {"kind": "drop", "anchor": True, "each": True},
+        "error": {"kind": "error", "near": {"of": "drop", "before": 5}},
+        "back": {"kind": "up", "join": ["laddr"], "near": {"of": "drop", "after": 60}},
+    },
+    verdict={"confirmed": "error and not back", "possible": "error"},
+)
+
+
+def test_of_several_occurrences_the_most_telling_counts() -> None:
+    facts = [
+        event("drop", 10.0, laddr="a"),
+        event("error", 100.0),
+        event("drop", 100.1, laddr="a"),
+        event("error", 500.0),
+        event("drop", 500.1, laddr="a"),
+        event("up", 501.0, laddr="a"),
+    ]
+    result = run(EACH_DROP, *facts)["test-rule"]
+    assert outcome(result) == ("fired", [(("a",), "confirmed")])
+    assert result.fired[0].matches["drop"].moment.uptime == 100.1
+    assert run(EACH_DROP, facts[0])["test-rule"].outcome == "ruled-out"
+
+
+def test_only_the_last_occurrences_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    find = FactStore.find
+
+    def counted(self: FactStore, *args: object):
+        nonlocal looks
+        looks += 1
+        return find(self, *args)
+
+    monkeypatch.setattr(FactStore, "find", counted)
+    run(EACH_DROP, *(event("drop", float(n), laddr="a") for n in range(5000)))
+    assert 0 < looks <= 2 * MAX_TRIES
 
 
 def test_without_any_clock_the_order_of_lines_serves() -> None:
