@@ -9,6 +9,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tarfile import TarError
+
+from drgn import FaultError
 
 from . import build, debian, scenario
 from .paths import CACHE, LabError, say
@@ -58,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
                 continue
             try:
                 play(item, kernel, args.out)
-            except (LabError, LookupError) as error:
+            except (LabError, LookupError, FaultError, OSError, TarError) as error:
                 say(f"FAILED {item.name} on {kernel.release}: {error}")
                 failed.append(f"{item.name}-{kernel.series}")
     if failed:

@@ -9,19 +9,24 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .paths import say
+from drgn import FaultError
+
+from . import truth
+from .paths import LabError, say
 
 if TYPE_CHECKING:
     from .guest import Guest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 IN_GUEST = """
+on() {{ grep -q " $1 " /proc/mounts; }}
 modprobe -a 9pnet_virtio 9p 2>/dev/null
-mountpoint -q /host || mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,ro host /host || exit 3
-for d in proc sys dev; do mountpoint -q /host/$d || mount --rbind /$d /host/$d; done
-mountpoint -q /host/tmp || mount -t tmpfs tmp /host/tmp
-cd /; HOME=/tmp PYTHONDONTWRITEBYTECODE=1 chroot /host sh -c "cd {repository} && exec {python} -m rdmadiag diagnose --format json /proc/kcore >/tmp/report.json 2>/tmp/errors"
-echo "exit status $?"; cat /host/tmp/report.json; echo; echo ERRORS; tail -5 /host/tmp/errors
+on /host || mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,ro host /host || exit 3
+for d in proc sys dev; do on /host/$d || mount -o rbind /$d /host/$d; done
+on /host/tmp || mount -t tmpfs tmp /host/tmp
+export HOME=/tmp PYTHONDONTWRITEBYTECODE=1
+chroot /host /bin/sh -c "cd {repository} && exec {python} -m rdmadiag diagnose --format json /proc/kcore >/tmp/report.json 2>/tmp/errors"
+cat /host/tmp/report.json; echo; echo ERRORS; tail -n 5 /host/tmp/errors
 """
 
 
@@ -49,6 +54,16 @@ def _diagnose(source: str) -> str:
     return done.stdout or done.stderr
 
 
+def _by_drgn(guest: Guest, folder: Path) -> str:
+    """The ground truth once more, read from the running guest: that the way is open at all."""
+    before = json.loads((folder / "truth.json").read_text())
+    try:
+        now, _ = truth.read(guest.second_qmp_path, guest.kernel, before["own_modules"])
+    except (LabError, LookupError, FaultError, OSError, ValueError) as error:
+        return f"failed: {error}"
+    return " ".join(f"{k}={v}" for k, v in now["counts"].items() if v)
+
+
 def compare(guest: Guest, folder: Path) -> list[str]:
     """Differences between the findings on the dump and on the running guest, both ways in.
 
@@ -61,7 +76,7 @@ def compare(guest: Guest, folder: Path) -> list[str]:
             1
         ],
     }
-    results: dict[str, Any] = {}
+    results: dict[str, Any] = {"drgn_by_monitor": _by_drgn(guest, folder)}
     bad = []
     for way, text in ways.items():
         got = _parse(text)

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drgn import FaultError
+
 from . import cases, live, truth
 from .guest import Guest
 from .paths import LabError, run, say
@@ -204,7 +206,11 @@ class Run:
                 raise NotReached("the crash kernel did not come to an end")
             time.sleep(1)
         with tarfile.open(of.disk, ignore_zeros=True) as archive:
-            archive.extractall(self.work, filter="data")
+            for member in archive:
+                part = archive.extractfile(member)
+                if part and "/" not in member.name:
+                    with (self.work / member.name).open("wb") as to:
+                        shutil.copyfileobj(part, to)
         core = self.work / "vmcore.elf"
         facts, _ = truth.read(core, self.kernel, own)
         if missing := unmet(dump.reached, facts["counts"]):
@@ -244,7 +250,7 @@ def play(scenario: Scenario, kernel: Kernel, out: Path) -> list[Path]:
             try:
                 it.boot()
                 it.take()
-            except (LabError, LookupError) as error:
+            except (LabError, LookupError, FaultError, OSError, tarfile.TarError) as error:
                 it.keep_consoles(out / ".failed" / f"{scenario.name}-{kernel.series}")
                 if attempt == scenario.attempts:
                     raise

@@ -65,7 +65,10 @@ class _Reader:
 
     def __init__(self, core: Path, kernel: Kernel, flavours: list[str]) -> None:
         self.prog = Program()
-        self.prog.set_core_dump(core)
+        if core.is_socket():
+            self.prog.set_qemu_qmp(str(core))
+        else:
+            self.prog.set_core_dump(core)
         self.problems: list[str] = []
         self._load([kernel.vmlinux])
         self.modules = [m.name.string_().decode() for m in for_each_module(self.prog)]
@@ -476,7 +479,8 @@ def _counts(truth: dict[str, Any]) -> dict[str, int]:
         "alloc_queue": _in(tasks, "nvme_rdma_alloc_queue"),
         "iwcm_flush": _in(tasks, "iw_destroy_cm_id", "__flush_workqueue"),
         "cm_destroy": _in(tasks, "cm_destroy_id"),
-        "rdmacm_destroy": _in(tasks, "_destroy_id", "__wait_for_common") - _in(tasks, "cm_destroy_id"),
+        "rdmacm_destroy": _in(tasks, "_destroy_id", "__wait_for_common")
+        - _in(tasks, "cm_destroy_id"),
         "freeze_wait": _in(tasks, "blk_mq_freeze_queue_wait"),
         "drain": _in(tasks, "__ib_drain_sq") + _in(tasks, "__ib_drain_rq"),
         "flush_wait": _in(tasks, "__flush_work"),
@@ -494,6 +498,7 @@ def _counts(truth: dict[str, Any]) -> dict[str, int]:
 def read(core: Path, kernel: Kernel, flavours: list[str]) -> tuple[dict[str, Any], str]:
     """The ground truth of a core, and its kernel log.
 
+    :param core: a dump, or the socket of a running guest's monitor
     :param flavours: modules of our own build that the guest had loaded
     """
     reader = _Reader(core, kernel, flavours)
