@@ -24,6 +24,7 @@ EVERYWHERE = {
     "in_stack",
     "callee",
     "who",
+    "release_at_least",
     "same_subnet",
     "abs",
     "min",

@@ -106,6 +106,18 @@ def who(pid: Any, name: Any = None) -> str:
     return (f"{label} ({name})" if label and name else label or str(name or "")) or "a task"
 
 
+def release_at_least(release: Any, *first: str) -> bool:
+    """
+    Tell whether a kernel is one of the releases that *first* begin, or a later one of the same series.
+
+    ``4.14.35-1902.300.11.el7uek.x86_64`` is later than ``4.14.35-1844.2.1``; of another series nothing is said.
+    """
+    base, _, build = str(release or "").partition("-")
+    numbers = [int(n) for n in re.split(r"[.-]", re.split(r"[.-][a-z]", build)[0]) if n.isdigit()]
+    series = dict(f.split("-", 1) for f in first)
+    return base in series and numbers >= [int(n) for n in series[base].split(".")]
+
+
 def same_subnet(left: Any, right: Any, bits: int = 24) -> bool:
     """Tell whether two IPv4 addresses share their first *bits* bits."""
     try:
@@ -152,6 +164,7 @@ def environment() -> SandboxedEnvironment:
         in_stack=in_stack,
         callee=callee,
         who=who,
+        release_at_least=release_at_least,
         same_subnet=same_subnet,
         abs=abs,
         min=min,

@@ -15,6 +15,7 @@ from rdmadiag.facts.store import FactStore
 from rdmadiag.rules.candidates import candidates
 from rdmadiag.rules.clues import Candidate, Match, clue_kinds, evidence_of, find
 from rdmadiag.rules.conditions import condition, template
+from rdmadiag.rules.leftover import is_explained, tasks_named
 from rdmadiag.rules.schema import Diagnosis, Verdict
 
 Outcome = Literal["fired", "ruled-out", "not-applicable", "could-not-run"]
@@ -85,6 +86,9 @@ def run_rules(rules: Mapping[str, Diagnosis], store: FactStore) -> list[Result]:
     results = [_run(rule, store) for rule in rules.values()]
     for result in sorted(results, key=_last_to_give_way):
         _give_way(result, results)
+    for result in results:
+        if result.rule.leftover and result.fired:
+            _leave_out(result, results, store)
     return results
 
 
@@ -222,3 +226,27 @@ def _give_way(result: Result, results: Iterable[Result]) -> None:
     result.fired = kept
     if not kept:
         result.outcome, result.reason = "ruled-out", "explained by " + ", ".join(sorted(better))
+
+
+def _leave_out(result: Result, results: Iterable[Result], store: FactStore) -> None:
+    """Try the findings of *result* again without the tasks that other findings explain."""
+    explained = tasks_named(
+        fact
+        for other in results
+        if "*" not in other.rule.gives_way_to and other is not result
+        for fired in other.fired
+        for _, _, match in evidence_of(fired.matches, other.rule.clues)
+        for fact in match.facts
+    )
+    whole, result.fired = result.fired, []
+    for fired in whole:
+        candidate = fired.candidate
+        anchors = {
+            name: [fact for fact in facts if not is_explained(fact, explained)]
+            for name, facts in candidate.anchors.items()
+        }
+        rest = Candidate(candidate.host, candidate.key, anchors)
+        if best := _try(result.rule, [rest], store, explain=False)[0]:
+            result.fired.append(best)
+    if not result.fired:
+        result.outcome, result.reason = "ruled-out", "other findings explain all of them"

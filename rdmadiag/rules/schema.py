@@ -191,6 +191,8 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar fixes: Ids of ``rules/fixes``.
     :ivar gives_way_to: Ids of diagnoses that explain better what they rest on too; ``*``: any that does not itself
         give way to all. A candidate whose anchor facts are all evidence of such a finding is ruled out by it.
+    :ivar leftover: The diagnosis is about tasks that no finding explains: anchor facts of tasks that the other
+        findings name, and of tasks that wait for one of them, are left out.
     :ivar severity_when: {severity: condition}: another severity than *severity* when the condition holds.
     :ivar needs: Fact kinds besides the anchors' without which the absence of a finding says nothing.
     :ivar background: More to read for ``explain``.
@@ -210,6 +212,7 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     next_steps: list[Step] = []
     fixes: list[str] = []
     gives_way_to: list[str] = []
+    leftover: bool = False
     severity_when: dict[str, str] = {}
     needs: list[str] = []
     background: str = ""

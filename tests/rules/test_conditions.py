@@ -127,3 +127,23 @@ def test_what_a_text_takes_of_its_names() -> None:
         ("c", "d"),
         ("e", "f"),
     }
+
+
+@pytest.mark.parametrize(
+    ("release", "known"),
+    [
+        ("4.14.35-1902.300.11.el7uek.x86_64", True),
+        ("4.14.35-1844.2.1.el7uek.x86_64", True),
+        ("4.14.35-1844.2.0.el7uek.x86_64", False),
+        ("4.14.35-1844.1.99.el7uek.x86_64", False),
+        ("4.1.12-124.9.2.el6uek.x86_64", False),
+        ("4.1.12-124.24.10.el6uek.x86_64", True),
+        ("5.4.17-2102.el8uek.x86_64", True),
+        ("4.14.35", False),
+        ("6.1.0-56-amd64", False),
+        (None, False),
+    ],
+)
+def test_a_release_of_a_series(release: str | None, known: bool) -> None:
+    text = "release_at_least(r, '4.1.12-124.24.3', '4.14.35-1844.2.1', '5.4.17-0')"
+    assert condition(text)({"r": release}) is known
