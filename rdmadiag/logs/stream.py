@@ -165,7 +165,7 @@ class Stream:
             return True
         if report.frames and not report.ended and not report.in_history:
             report.add_frame(frame)
-        elif report.place is None and not report.ended:
+        elif report.place is None and not (report.ended and report.kind):
             report.place = frame
         return True
 
