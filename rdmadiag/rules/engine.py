@@ -152,15 +152,16 @@ def _verdict(rule: Diagnosis, names: Mapping[str, Any]) -> Verdict | None:
 
 def _why_not(rule: Diagnosis, candidate: Candidate, names: Mapping[str, Any]) -> str:
     """Say why a candidate is none: the rule's own words, or the clues that were not found."""
-    label = ", ".join(f"{k} {v}" for k, v in candidate.key.items()) or candidate.host
+    subject = ", ".join(f"{k} {v}" for k, v in candidate.key.items()) or candidate.host
+    label = f"{subject}: " if subject else ""
     for row in rule.ruled_out:
         if condition(row.when)(names):
-            return f"{label}: {template(row.because)(names)}"
+            return f"{label}{template(row.because)(names)}"
     missing = [c.note or n.replace("_", " ") for n, c in rule.clues.items() if names.get(n) is None]
     return (
-        f"{label}: not found: {', '.join(missing[:4])}"
+        f"{label}not found: {', '.join(missing[:4])}"
         if missing
-        else f"{label}: the clues found do not make a verdict"
+        else f"{label}the clues found do not make a verdict"
     )
 
 
