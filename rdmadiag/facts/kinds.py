@@ -43,7 +43,8 @@ KINDS: dict[str, dict[str, str]] = {
         "waits_on": "{type, address, what, pid, pids} of the object it sleeps on, as far as it could be followed; pids: "
         "who runs the work or queue that it flushes, or holds the lock, pid: the first of them; null",
         "chain": "list of {pid, comm, state, what}: the task, whom it waits for, whom that one waits for ...",
-        "deadlock": "pids of the tasks that wait for each other in a circle, when the chain ends in one",
+        "deadlock": "pids of the tasks that wait for each other in a circle, when the chain ends in one; the lowest first",
+        "idle": "bool: it sleeps where a thread waits for something to do, or a process for something to receive",
         "duplicate_functions": "functions that are more than once on its stack",
         "work_function": "function of the work item a kworker runs",
         "work": "struct work_struct * of it",

@@ -77,7 +77,7 @@ def chain_of(view: View, task: TaskRow) -> Chain:
     row: TaskRow | None = task
     while row and len(links) < _MAX_CHAIN:
         if row.pid in seen:
-            return Chain(links, seen[seen.index(row.pid) :])
+            return Chain(links, _from_lowest(seen[seen.index(row.pid) :]))
         seen.append(row.pid)
         waits = waits_on(view, row) or {}
         links.append(
@@ -85,3 +85,9 @@ def chain_of(view: View, task: TaskRow) -> Chain:
         )
         row = view.tasks.by_pid(waits.get("pid"))
     return Chain(links, [])
+
+
+def _from_lowest(pids: list[int]) -> list[int]:
+    """Return a circle so that it reads the same from wherever it was entered."""
+    start = pids.index(min(pids))
+    return pids[start:] + pids[:start]

@@ -7,6 +7,7 @@ from drgn.helpers.linux.sched import task_cpu
 
 from rdmadiag.facts.model import Collected, Fact
 from rdmadiag.vmcore.collect.behind import chain_of
+from rdmadiag.vmcore.collect.idle import is_idle
 from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.stacks import subsystem_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
@@ -49,6 +50,7 @@ def _fact(view: View, task: TaskRow) -> Fact:
     row.fields |= {
         "chain": chain.links if chain else [],
         "deadlock": chain.cycle if chain else [],
+        "idle": is_idle(task.state, stack.functions),
         "duplicate_functions": [
             name for name, count in Counter(stack.functions).items() if count > 1
         ],
