@@ -11,11 +11,10 @@ from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Collected
 from rdmadiag.facts.store import FactStore
 from rdmadiag.gather import Gatherer
-from rdmadiag.knowledge.findings import Fixes
 from rdmadiag.logs.options import LogOptions
-from rdmadiag.report.build import build_report
-from rdmadiag.report.model import Report
-from rdmadiag.rules.engine import run_rules
+from rdmadiag.report.build import FixRows, build_report
+from rdmadiag.report.model import FixRow, Report
+from rdmadiag.rules.engine import Fired, run_rules
 from rdmadiag.rules.load import load_diagnoses, rule_dirs, rules_version
 from rdmadiag.rules.schema import Diagnosis
 
@@ -83,9 +82,19 @@ def conclude(
     """
     store = FactStore(collected)
     results = run_rules(rules, store)
-    fixes = Fixes(store, roots)
     version = rules_version(rule_dirs(roots))
-    return build_report(store, results, fixes.rows, clock.started, clock.seconds(), version)
+    rows = _fixes(store, roots) if any(r.fired for r in results) else _no_fix
+    return build_report(store, results, rows, clock.started, clock.seconds(), version)
+
+
+def _fixes(store: FactStore, roots: Sequence[Path]) -> FixRows:
+    from rdmadiag.knowledge.findings import Fixes
+
+    return Fixes(store, roots).rows
+
+
+def _no_fix(_fired: Fired) -> list[FixRow]:
+    return []
 
 
 def moment(text: str | None) -> float | None:

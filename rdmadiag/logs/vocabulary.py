@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import regex
+from typing import TYPE_CHECKING, Any
 
 from rdmadiag.errors import RuleError
 from rdmadiag.facts.model import Fields
@@ -15,6 +13,9 @@ from rdmadiag.logs.fields import convert, counter_difference
 from rdmadiag.logs.formats import format_pattern
 from rdmadiag.logs.starters import STARTERS
 from rdmadiag.logs.words import words_of
+
+if TYPE_CHECKING:
+    import regex
 
 MAX_MESSAGE = 8192
 TIMEOUT = 0.25
@@ -48,11 +49,11 @@ class _Driver:
 
     @cached_property
     def _prefix(self) -> "regex.Pattern[str]":
-        return regex.compile(self._texts[0])
+        return _compile(self._texts[0])
 
     @cached_property
     def _own(self) -> "regex.Pattern[str] | None":
-        return regex.compile(self._texts[1]) if self._texts[1] else None
+        return _compile(self._texts[1]) if self._texts[1] else None
 
     def begins(self, message: str) -> "_Begin | None":
         """Return how the message begins, when it may be this driver's and the prefilter would have found it."""
@@ -222,7 +223,7 @@ class Vocabulary:
     def _search(self, key: int, pattern: str, message: str) -> "regex.Match[str] | None":
         compiled = self._patterns.get(key)
         if compiled is None:
-            compiled = self._patterns[key] = regex.compile(pattern)
+            compiled = self._patterns[key] = _compile(pattern)
         try:
             return compiled.search(message, timeout=TIMEOUT)
         except TimeoutError:
@@ -262,6 +263,13 @@ class Vocabulary:
 
     def _prints(self, text: Format, message: str) -> bool:
         return self._search(-1 - id(text), format_pattern(text.format), message) is not None
+
+
+def _compile(pattern: str) -> "regex.Pattern[str]":
+    # Imported when the first line is looked at more closely: many logs have none.
+    import regex
+
+    return regex.compile(pattern)
 
 
 def _compiled(directory: Path) -> Compiled:

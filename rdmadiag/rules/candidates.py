@@ -46,9 +46,10 @@ def _tries(rule: Diagnosis, anchors: dict[str, list[Fact]]) -> Iterator[dict[str
 
 def _anchors(rule: Diagnosis, store: FactStore) -> Iterable[tuple[str, Fact]]:
     for name, clue in rule.clues.items():
-        if clue.anchor:
+        facts = store.of(clue_kinds(clue)) if clue.anchor else []
+        if facts:  # a condition is compiled only when there is something to try it on
             holds = condition(clue.when)
-            for fact in store.of(clue_kinds(clue)):
+            for fact in facts:
                 if not clue.when or holds({**fact.fields, "fact": fact.fields}):
                     yield name, fact
 

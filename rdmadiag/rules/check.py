@@ -11,8 +11,9 @@ from pathlib import Path
 from rdmadiag.errors import RuleError
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.rules.clues import clue_kinds
-from rdmadiag.rules.conditions import condition, fields_in, names_in, template
+from rdmadiag.rules.conditions import condition, template
 from rdmadiag.rules.load import load_diagnoses, rule_files
+from rdmadiag.rules.sandbox import fields_in, names_in
 from rdmadiag.rules.schema import Clue, Diagnosis
 
 EVERYWHERE = {

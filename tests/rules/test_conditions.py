@@ -3,15 +3,9 @@
 import pytest
 
 from rdmadiag.errors import RuleError
-from rdmadiag.rules.conditions import (
-    callee,
-    condition,
-    duration,
-    fields_in,
-    in_stack,
-    names_in,
-    template,
-)
+from rdmadiag.rules.conditions import condition, template
+from rdmadiag.rules.functions import callee, duration, in_stack
+from rdmadiag.rules.sandbox import fields_in, names_in
 
 STACK = [
     "__schedule",
