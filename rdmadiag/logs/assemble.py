@@ -5,12 +5,13 @@ from itertools import pairwise
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs import lines, wrapping
-from rdmadiag.logs.grammar import Parsed, parse, strip_lead
+from rdmadiag.logs.grammar import Parsed, parse, strip_lead, strip_marks
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.lines import Line
 from rdmadiag.logs.structured import parse_export, parse_json, parse_object
 
 MAX_ENTRY_LINES = 512
+MAX_OBJECT_LINES = 64
 ANNOUNCED_LINES = 3
 
 
@@ -52,6 +53,7 @@ class _Open:
     lines: int = 1
     quotes: int = 0
     indented: bool = False
+    quoted: bool = False
 
 
 class Assembler:
@@ -122,10 +124,10 @@ class Assembler:
                 self._append(opened, line)
                 return []
             return self._begin(line, text, parsed, headed=True)
-        if opened and wrapping.goes_on(
-            opened.parsed.message, opened.width, text, headed=opened.headed
-        ):
+        if opened and self._goes_on(opened, text):
             self._join(opened, line, text)
+            return []
+        if self._layout.double_spaced and not text.strip():
             return []
         after_head = opened is not None and (opened.headed or opened.indented)
         units = self._close()
@@ -148,13 +150,19 @@ class Assembler:
             self._announced_lines -= 1
             if not self._announced_lines:
                 self._announced = None
-        self._open = _Open(line, line.raw, parsed, headed, len(text))
+        quoted = text.lstrip().startswith(">")
+        self._open = _Open(line, line.raw, parsed, headed, len(text), quoted=quoted)
         return units
 
+    def _goes_on(self, opened: _Open, text: str) -> bool:
+        if opened.width == self._layout.hard_width and opened.lines < MAX_ENTRY_LINES:
+            return wrapping.is_cut(opened.parsed.message, text)
+        return wrapping.goes_on(opened.parsed.message, opened.width, text, headed=opened.headed)
+
     def _join(self, opened: _Open, line: Line, text: str) -> None:
-        opened.parsed.message = wrapping.joined(
-            opened.parsed.message, opened.width, self._layout.hard_width, text
-        )
+        cut = opened.width == self._layout.hard_width
+        rest = strip_marks(text) if opened.quoted else text
+        opened.parsed.message = wrapping.joined(opened.parsed.message, rest, cut=cut)
         opened.width = len(text)
         self._append(opened, line)
 
@@ -171,6 +179,8 @@ class Assembler:
             return self._close_entry(opened)
         self._count(opened)
         first = opened.first
+        if not opened.headed:
+            opened.parsed.message = opened.parsed.message.rstrip()
         parts = wrapping.parted(opened.parsed, self._layout.hints)
         self.tally.records += len(parts) - 1
         return [
@@ -186,11 +196,29 @@ class Assembler:
             self.tally.unparsed += opened.lines
 
     def _json_line(self, line: Line, text: str) -> list[Unit]:
-        parsed = parse_json(text, self._layout.hints) if text[:1] in '{d\x1e"' else None
-        if parsed is None:
-            return self._text_line(line, text)
-        units = self._begin(line, text, parsed, headed=True)
-        return units + self._close()
+        """Read an object; one that was wrapped goes on until it is whole."""
+        opened = self._open
+        whole = text
+        if opened and opened.parsed.message.startswith("{") and not text.startswith("{"):
+            cut = opened.width == self._layout.hard_width
+            whole = wrapping.joined(opened.parsed.message, text, cut=cut)
+            self._append(opened, line)
+            opened.width, opened.parsed.message = len(text), whole
+        parsed = parse_json(whole, self._layout.hints)
+        if whole is text:
+            units = self._close()
+            if not text.startswith("{") and not parsed:
+                return units + self._text_line(line, text)
+            if text.strip():
+                units += self._begin(line, text, parsed or _bare(text), headed=bool(parsed))
+        else:
+            units = []
+        if parsed and self._open:
+            self._open.parsed, self._open.headed = parsed, True
+            units += self._close()
+        elif self._open and self._open.lines > MAX_OBJECT_LINES:
+            units += self._close()
+        return units
 
     def _csv_line(self, line: Line, text: str) -> list[Unit]:
         """Read a row; a quoted cell may hold line ends."""
@@ -248,12 +276,14 @@ class Assembler:
 def _bare(text: str) -> Parsed:
     from rdmadiag.logs.stamps import Stamp
 
-    return Parsed(Stamp(), strip_lead(text).rstrip())
+    return Parsed(Stamp(), strip_lead(text))
 
 
 def _unquoted(soft: list[Line]) -> list[Line]:
+    """Undo quoted-printable; quote marks that the lines got since are not in the text that was broken."""
     first = soft[0]
-    raw = b"\n".join(x.raw for x in soft)
+    marks = lines.lead_of(first.raw)
+    raw = b"\n".join([first.raw, *(x.raw.removeprefix(marks) for x in soft[1:])])
     return [Line(first.number, first.offset, part) for part in lines.unquoted(raw).split(b"\n")]
 
 
@@ -262,7 +292,8 @@ def _one_line(text: str, layout: Layout) -> str:
     parts = text.split("\n")
     whole = parts[0].rstrip("\r")
     for before, part in pairwise(parts):
-        whole = wrapping.joined(whole, len(before), layout.hard_width, part.rstrip("\r"))
+        cut = len(before) == layout.hard_width
+        whole = wrapping.joined(whole, part.rstrip("\r"), cut=cut)
     return whole
 
 

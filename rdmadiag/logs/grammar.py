@@ -16,6 +16,7 @@ FACILITY = "kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|lo
 LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
 
 _LEAD = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
+_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _DATE = re.compile(
     rf"(?:(?:{WEEKDAY}) )?(?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}})(?: (?P<year>\d{{4}}))?"
     r" (?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?: (?P<later>(?:19|20)\d\d)(?=[ :]|$))?"
@@ -111,6 +112,12 @@ def strip_lead(text: str) -> str:
     """Return *text* without quote marks of mails, and without indentation."""
     lead = _LEAD.match(text)
     return text[lead.end() :] if lead else text
+
+
+def strip_marks(text: str) -> str:
+    """Return *text* without quote marks of mails."""
+    marks = _MARKS.match(text)
+    return text[marks.end() :] if marks else text
 
 
 def short_host(name: str) -> str:

@@ -2,15 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal
 
-from rdmadiag.logs.grammar import Hints, Parsed, parse, strip_lead
+from rdmadiag.logs.grammar import Hints, Parsed, parse
+from rdmadiag.logs.lines import text_of, unquoted
 from rdmadiag.logs.structured import Columns, parse_json
+from rdmadiag.logs.wrapping import WRAPPED, is_lone
 
 MAX_LINES = 500
+TERMINALS = (80, 100, 120, 132, 160)
 NO_HOSTS = frozenset(
     (
         *("null", "bug", "info", "warning", "call", "code", "rip", "rsp", "modules", "cpu", "pid"),
@@ -23,8 +26,14 @@ Style = Literal["text", "json", "csv", "export", "pretty"]
 _SOFT_BREAK = re.compile(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
 _ESCAPED = re.compile(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
 _CSV_ROW = re.compile(r'"?\d{4}-\d\d-\d\d[T ][^,;\t]*[,;\t]|"?\d{10}(?:\.\d+)?"?[,;\t]')
-_TRACE_HEAD = re.compile(r"Call [Tt]race:|blocked for more than|\bcut here\b")
-_TRACE_FRAME = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+")
+_JOURNAL_OBJECT = re.compile(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
+_TRACE_HEAD = re.compile(
+    r"Call [Tt]race:|blocked for more than|\bcut here\b|\btask:\S+ +state:|^\s*backtrace:|^PID: \d+ +TASK:"
+)
+_FRAME = re.compile(
+    r"\s*(?:\[<[0-9a-f]+>\] )?(?:\? )?[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+|\s*#\d+ +\[[0-9a-f]+\] "
+)
+_BOTTOM = re.compile(r"\b(?:ret_from_fork|kthread|entry_SYSCALL_64|secondary_startup)\w*\+0x")
 
 
 @dataclass(slots=True)
@@ -35,9 +44,10 @@ class Layout:
     :ivar style: How records lie in lines.
     :ivar hints: For the heads of lines.
     :ivar columns: Of a CSV export.
-    :ivar newest_first: Its records are in reverse order.
+    :ivar newest_first: Its records are in reverse order; *lines_reversed*: so are the lines of each record.
     :ivar quoted_printable: A mail's transfer encoding was left in.
     :ivar hard_width: Column at which lines were cut inside words, or 0.
+    :ivar double_spaced: Every other line is empty.
     :ivar headed: Most lines have a stamp.
     :ivar running: A record's time is known only from all that came before it.
     """
@@ -46,8 +56,10 @@ class Layout:
     hints: Hints = field(default_factory=Hints)
     columns: Columns | None = None
     newest_first: bool = False
+    lines_reversed: bool = False
     quoted_printable: bool = False
     hard_width: int = 0
+    double_spaced: bool = False
     headed: bool = False
     running: bool = False
 
@@ -55,9 +67,13 @@ class Layout:
 def survey(sample: bytes) -> Layout:
     """Return the layout of the log that begins with *sample*."""
     layout = Layout(quoted_printable=is_quoted_printable(sample))
-    texts = [t for t in _texts(sample) if t.strip()][:MAX_LINES]
+    if layout.quoted_printable:
+        sample = unquoted(sample)
+    spaced = list(islice(_texts(sample), 2 * MAX_LINES))
+    texts = [t for t in spaced if t.strip()][:MAX_LINES]
     if not texts:
         return layout
+    layout.double_spaced = _is_double_spaced(spaced)
     layout.style = _style(texts)
     if layout.style == "csv":
         layout.columns = Columns(texts[0])
@@ -65,7 +81,12 @@ def survey(sample: bytes) -> Layout:
     layout.hints = _hints(texts, [h for _, h in heads if h])
     known = [h for _, h in heads if h is not None]
     layout.headed = len(known) * 2 >= len(texts) or layout.style != "text"
-    layout.newest_first = is_newest_first(known)
+    layout.newest_first = (
+        is_newest_first(known, begins_with_rest=_is_rest(heads[0]))
+        if layout.headed
+        else _upside_down(texts)
+    )
+    layout.lines_reversed = layout.newest_first and _lines_are_reversed(heads, layout)
     layout.running = any(h.stamp.delta is not None or h.announces for h in known)
     layout.hard_width = _hard_width(heads)
     return layout
@@ -73,7 +94,7 @@ def survey(sample: bytes) -> Layout:
 
 def _texts(sample: bytes) -> Iterator[str]:
     for line in sample.split(b"\n"):
-        yield line.decode("utf-8", "backslashreplace").strip("\r\0").removeprefix("\ufeff")
+        yield from text_of(line)
 
 
 def is_quoted_printable(sample: bytes) -> bool:
@@ -85,7 +106,9 @@ def is_quoted_printable(sample: bytes) -> bool:
     escaped = len(_ESCAPED.findall(sample))
     if not escaped or escaped < 0.9 * sample.count(b"="):
         return False
-    return bool(_SOFT_BREAK.search(sample)) or sample.count(b"=3D") + sample.count(b"=20") > 1
+    if _SOFT_BREAK.search(sample):
+        return True
+    return escaped == sample.count(b"=") and b"=3D" in sample
 
 
 def _style(texts: list[str]) -> Style:
@@ -96,7 +119,7 @@ def _style(texts: list[str]) -> Style:
         return "export"
     if first.strip() in ("{", "[", "[{") and len(texts) > 1:
         return "pretty"
-    if any(parse_json(t, Hints()) for t in texts[:3]):
+    if any(parse_json(t, Hints()) for t in texts[:3]) or _JOURNAL_OBJECT.match(first):
         return "json"
     if any(_CSV_ROW.match(t) for t in texts[:3]) and _row_like(texts):
         return "csv"
@@ -139,12 +162,14 @@ def _hosts_without_tags(texts: list[str]) -> set[str]:
     return {word for word, count in found.items() if count * 10 > most}
 
 
-def is_newest_first(heads: Iterable[Parsed]) -> bool:
+def is_newest_first(heads: list[Parsed], *, begins_with_rest: bool = False) -> bool:
     """
     Tell whether the records are in reverse order.
 
     One step back may be another host, another boot or a new year; what counts is that hardly any step goes
     forward. Where all stamps are the same, a stack that is upside down tells.
+
+    :param begins_with_rest: The first line is the rest of a record.
     """
     up = down = 0
     last: dict[str, tuple[float, ...]] = {}
@@ -156,9 +181,26 @@ def is_newest_first(heads: Iterable[Parsed]) -> bool:
         last[head.host] = key
         if before and len(before) == len(key) and before != key:
             up, down = up + (key > before), down + (key < before)
-    if down >= 2 and down > 4 * up:
+    if down >= (1 if begins_with_rest else 2) and down > 4 * up:
         return True
     return up == 0 and _upside_down([h.message for h in heads])
+
+
+def _lines_are_reversed(heads: list[tuple[str, Parsed | None]], layout: Layout) -> bool:
+    """Tell whether the rest of a record that was wrapped stands before its head, and not after it."""
+    if layout.style != "text" or not layout.headed:
+        return layout.style == "text"
+    if _is_rest(heads[0]) or _is_rest(heads[-1]):
+        return _is_rest(heads[0])
+    votes = 0
+    for (before, head), rest, (after, other) in zip(heads, heads[1:], heads[2:], strict=False):
+        if head and other and _is_rest(rest):
+            votes += len(after) - len(before)
+    return votes >= 0
+
+
+def _is_rest(line: tuple[str, Parsed | None]) -> bool:
+    return line[1] is None and not is_lone(line[0])
 
 
 def _key(head: Parsed) -> tuple[float, ...] | None:
@@ -171,20 +213,44 @@ def _key(head: Parsed) -> tuple[float, ...] | None:
 
 
 def _upside_down(messages: list[str]) -> bool:
-    heads = [n for n, m in enumerate(messages) if _TRACE_HEAD.search(m)]
-    frames = [n for n, m in enumerate(messages) if _TRACE_FRAME.search(m)]
-    return bool(heads and frames) and max(frames) < min(heads)
+    """Tell whether more frames stand before the first line that announces frames than after it."""
+    frames = [n for n, m in enumerate(messages) if _FRAME.match(m)]
+    head = next((n for n, m in enumerate(messages) if _TRACE_HEAD.search(m)), None)
+    if head is not None:
+        before = sum(1 for n in frames if n < head)
+        return before > len(frames) - before
+    return (
+        len(frames) > 2 and _is_bottom(messages[frames[0]]) and not _is_bottom(messages[frames[-1]])
+    )
+
+
+def _is_bottom(message: str) -> bool:
+    return bool(_BOTTOM.search(message))
+
+
+def _is_double_spaced(texts: list[str]) -> bool:
+    """Tell whether every line is followed by an empty one."""
+    pairs = list(zip(texts[::2], texts[1::2], strict=False))
+    full = sum(1 for a, _ in pairs if a.strip())
+    return full > 2 and full * 2 > len(pairs) and not any(b.strip() for _, b in pairs)
 
 
 def _hard_width(heads: list[tuple[str, Parsed | None]]) -> int:
     """
-    Return the one width of all lines that go on in the next one: there the lines were cut inside words.
+    Return the width at which a terminal cut lines, also inside words, or 0.
 
-    One line alone may have it by chance.
+    No line is longer then, and of those that go on in the next one none is shorter.
     """
-    widths = [
-        len(text)
-        for (text, _), (after, head) in pairwise(heads)
-        if head is None and len(text) >= 60 and strip_lead(after)
-    ]
-    return widths[0] if len(widths) > 1 and {*widths} in ({80}, {132}, {160}) else 0
+    most = max(len(text) for text, _ in heads)
+    cut = sum(1 for text, _ in heads if len(text) == most)
+    if most not in TERMINALS or cut < 2:
+        return 0
+    if any(head for _, head in heads):
+        short = sum(
+            1
+            for (text, _), (after, head) in pairwise(heads)
+            if head is None and WRAPPED <= len(text) < most and not is_lone(after)
+        )
+    else:
+        short = sum(1 for text, _ in heads if most - 8 <= len(text) < most)
+    return most if short < cut else 0

@@ -9,6 +9,7 @@ LINE = 64 << 10
 _CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _NULS = re.compile(rb"\0{8,}")
 _PADDING = re.compile(r"(?<=\w) {60,}(?=[\w=])")
+_LEAD = re.compile(rb"[ \t]*(?:>[ \t]?)*")
 _SOFT_BREAK = re.compile(rb"=[ \t]*\Z")
 
 
@@ -57,6 +58,12 @@ def text_of(raw: bytes) -> list[str]:
     if "\r" not in text:
         return [text]
     return [t for t in text.strip("\r").split("\r") if t] or [""]
+
+
+def lead_of(raw: bytes) -> bytes:
+    """Return the quote marks and blanks that a line begins with."""
+    match = _LEAD.match(raw)
+    return match[0] if match else b""
 
 
 def ends_softly(raw: bytes) -> bool:

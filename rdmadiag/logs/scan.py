@@ -40,11 +40,12 @@ class Scanner:
         self._companions = companions
         self._most = MAX_REST if census.layout.style in ("text", "csv") else MAX_ENTRY
         self._ahead = 0
+        self._unfinished = False
         self._cursor = 0
         self._handed = 0
         self._number = 1
 
-    def all_lines(self, blocks: Iterable[Block]) -> Iterator[Line | None]:
+    def all_lines(self, blocks: Iterable[Block]) -> Iterator[Line]:
         """Yield every line."""
         for block in blocks:
             self._enter(block)
@@ -94,7 +95,10 @@ class Scanner:
         if not self._ahead:
             return False
         line = bytes(block.data[self._cursor : self._line_end(block, self._cursor)][:400])
-        return not self._census.is_head(line) or line.startswith(b"kernel:")
+        if not self._census.is_head(line) or line.startswith(b"kernel:"):
+            return True
+        # the kernel printed the record in two steps, which the log daemon took for two
+        return self._unfinished
 
     def _candidate(self, block: Block, end: int, number: int) -> int | None:
         """Return where the line of a hit starts, if it has the companions that its literal needs."""
@@ -137,6 +141,7 @@ class Scanner:
     def _next(self, block: Block) -> Line:
         line = self._take(block)
         self._handed = block.offset + self._cursor - block.start
+        self._unfinished = line.raw.rstrip(b"\r").endswith(b" ") and not self._unfinished
         head = self._ahead == 0 or self._census.is_head(line.raw)
         self._ahead = self._most if head else self._ahead - 1
         return line

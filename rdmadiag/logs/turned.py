@@ -8,6 +8,7 @@ from rdmadiag.logs.assemble import Assembler, Tally, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.lines import Line
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import NO_SEARCH
 from rdmadiag.logs.scan import Scanner
@@ -48,13 +49,24 @@ class Turned:
             piece = FileStream(file.fd, self._source.report)
             piece.position, piece.size = start, end
             read = Blocks(piece, self._cuts, self._options.block, self._options.limits, line)
-            yield from reversed(list(self._forward(read)))
+            yield from self._backward(read)
         self.size = file.size
 
-    def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
-        assembler = Assembler(self._layout)
+    def _backward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
+        """Yield the records of some blocks from the last to the first."""
+        if not self._layout.lines_reversed:
+            yield from reversed(list(self._forward(blocks)))
+            return
         scanner = Scanner(self._census, NO_SEARCH, (), self._cuts)
-        for line in scanner.all_lines(blocks):
+        yield from self._assembled(reversed(list(scanner.all_lines(blocks))))
+
+    def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
+        scanner = Scanner(self._census, NO_SEARCH, (), self._cuts)
+        yield from self._assembled(scanner.all_lines(blocks))
+
+    def _assembled(self, lines: Iterable[Line]) -> Iterator[Unit]:
+        assembler = Assembler(self._layout)
+        for line in lines:
             yield from assembler.feed(line)
         yield from assembler.flush()
         self.tally.records += assembler.tally.records
@@ -62,6 +74,9 @@ class Turned:
 
     def _stream(self, first: Block, blocks: Iterable[Block]) -> Iterator[Unit]:
         """Turn what can be read only once as far as it fits into memory."""
+        if first.last:
+            yield from self._backward([first])
+            return
         held: list[Unit] = []
         for unit in self._forward(_chained(first, blocks)):
             held.append(unit)

@@ -8,6 +8,12 @@ from rdmadiag.logs.stamps import MONTH
 WRAPPED = 66
 """A line that the next word would have taken to this width may have been wrapped (mails: 72 to 80)."""
 
+FULL = 76
+"""The next word would hardly have fitted, so that it may even begin a sentence."""
+
+SHORTEST = 16
+"""A line is hardly broken before this width, however long the next word."""
+
 PROSE = 48
 """The same for lines in running text without stamps, which people break by hand."""
 
@@ -20,17 +26,21 @@ _DECODED = r"[\w.$]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?\ [\w./-]+\.[chS]:\d+(?:\ \[in
 """A frame as decode_stacktrace.sh and syzbot print it, with the place in the source."""
 _LONE = re.compile(
     rf"""(?:
-        \S{{1,20}}>(?:\s|$) | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$
+        (?:crash|drgn|gdb|lldb)\w*>\s | [$\#]\ | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$
         | </?[A-Z_]{{2,}}>
         | -{{2,}} | \.{{3}} | \[\.\.+\] | <snip | \^C | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
-        | [A-Z][\w/-]*(?:\ [\w/-]+){{0,3}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
+        | [A-Z][\w/-]*(?:\ [\w/-]+){{0,5}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
         | [\[(]?\w+@[\w.-]+ | [\w.\[\]]+\ =\ | [\[{{}}]?$
     )""",
     re.VERBOSE,
 )
 _BEGINS = re.compile(r"[a-zA-Z][\w./-]*(?: [\w:.\[\]#/-]+){0,2}: ")
 _COMPLETE = re.compile(rf"(?:{_FRAME}(?: \[[\w ]+\])?|{_DECODED})\s*\Z")
+_CRASH_FRAME = re.compile(r"#\d+ \[[0-9a-f]+\] \S+ at [0-9a-f]{8,16}(?: \[\w+\])?\s*\Z")
 _MODULE = re.compile(r"\[\w+\]\s*\Z")
+_WANTS_FRAME = re.compile(
+    r"(?:\[<[0-9a-f]+>\](?: \?)?| at [\w./-]+:\d+| at:|(?:^|\s)\?|RIP:(?: [0-9a-f]{4}:)?)\s*\Z"
+)
 _DANGLING = re.compile(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
@@ -50,7 +60,7 @@ _KERNEL_TEXT = re.compile(
 )
 _ELISION = re.compile(r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z")
 _OPENING = ("_", "=", "/", "(", "<")
-_CLOSING = ("_", "=", "/", ")", "]", ",", ".", ";", ">", ":")
+_CLOSING = ("=", ")", "]", ",", ".", ";", ">", ":")
 
 
 def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
@@ -64,27 +74,46 @@ def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
     text = strip_lead(text).strip()
     if not text or len(before) > MAX_JOINED:
         return False
-    if not headed and _PROMPT.match(before):
-        return False
     before = before[-TAIL:]
-    if _DANGLING.search(before) or (headed and _EMPTY.search(before) and _BARE_FRAME.match(text)):
+    if _DANGLING.search(before):
         return True
     if "+0x" in before and _COMPLETE.search(before):
         return bool(_MODULE.match(text)) and not before.rstrip().endswith("]") and width >= PROSE
     if _LONE.match(text):
-        return False
+        return _wants(before, text)
     reach = width + 1 + len(text.split(None, 1)[0])
     if headed:
-        return width >= PROSE and reach >= WRAPPED
-    return _prose_goes_on(before, width, reach, text)
+        return width >= SHORTEST and reach >= WRAPPED
+    return _prose_goes_on(before.rstrip(), width, reach, text)
+
+
+def _wants(before: str, text: str) -> bool:
+    """Tell whether a record needs what otherwise stands for itself."""
+    if "ainted" in text[:12]:
+        return "Comm: " in before and "ainted" not in before
+    return "+0x" in text and (not before.strip() or bool(_WANTS_FRAME.search(before)))
+
+
+def is_cut(before: str, text: str) -> bool:
+    """Tell whether a line that has the width at which lines are cut goes on in *text*."""
+    return bool(text.strip()) and not (_CRASH_FRAME.match(before) and is_lone(text))
 
 
 def _prose_goes_on(before: str, width: int, reach: int, text: str) -> bool:
-    if _BEGINS.match(text) or before.rstrip()[-1:] in ".!?" or text[0].isupper():
+    last = before[-1:]
+    if _BEGINS.match(text) or width < PROSE:
         return False
-    if width >= PROSE and reach >= WRAPPED:
-        return True
-    return width >= PROSE and before[-1:].islower() and text[0].islower() and "+0x" not in text
+    if last in ".!?":
+        return width >= WRAPPED and reach >= FULL
+    if text[0].isupper():
+        return reach >= WRAPPED and (last.islower() or last in ",(")
+    return reach >= WRAPPED or (last.islower() and text[0].islower() and "+0x" not in text)
+
+
+def is_lone(text: str) -> bool:
+    """Tell whether a line stands for itself: a frame, a prompt, a mark, a heading."""
+    text = strip_lead(text)
+    return not text or bool(_LONE.match(text))
 
 
 def is_dangling(before: str) -> bool:
@@ -103,12 +132,19 @@ def lost_host(before: Parsed, parsed: Parsed) -> bool:
     )
 
 
-def joined(before: str, width: int, hard_width: int, text: str) -> str:
-    """Return the two parts of a record as one, with a blank between them where there was one."""
-    text = strip_lead(text)
+def joined(before: str, text: str, *, cut: bool) -> str:
+    """
+    Return the two parts of a record as one, with a blank between them where there was one.
+
+    :param text: Without quote marks.
+    :param cut: The line was cut at some width, be it inside a word.
+    """
+    if cut:
+        return before + text
+    text = text.strip()
     if before[-1:].isspace():
         return before.rstrip() + " " + text
-    if width == hard_width or before.endswith(_OPENING) or text.startswith(_CLOSING):
+    if before.endswith(_OPENING) or text.startswith(_CLOSING):
         return before + text
     return f"{before} {text}"
 
