@@ -1,7 +1,10 @@
 """Entry point: runs the command line and turns every end into an exit status."""
 
 import os
+import signal
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 
 def main() -> None:
@@ -9,8 +12,10 @@ def main() -> None:
     Run the command line.
 
     Exit status: 0 nothing at or above ``--fail-on``; 1 findings; 2 usage, or an input could not be read at all;
-    3 internal error; 130 interrupted.
+    3 internal error; 130 interrupted, 143 told to end.
     """
+    _fill_standard_files()
+    _end_in_order()
     from rdmadiag.errors import UserError
 
     try:
@@ -21,11 +26,40 @@ def main() -> None:
         status = 130
     except BrokenPipeError:
         # The reader of our output has gone: nothing is left to say, and flushing at exit must not try to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from rdmadiag.commands.output import forget_stdout
+
+        forget_stdout()
         status = 141
     except Exception as error:  # noqa: BLE001 - the one place: no traceback reaches a user
         status = _internal(error)
     sys.exit(status)
+
+
+def _fill_standard_files() -> None:
+    """
+    Open standard files that are closed.
+
+    No other file may get their numbers. Those of input and output fail when they are used, so it is said.
+    """
+    for number, flags in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _end_in_order() -> None:
+    """Leave no half-written file and no child behind when told to end, as when interrupted."""
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, end)
 
 
 def _run() -> int:
@@ -64,7 +98,9 @@ def _internal(error: Exception) -> int:
 def _say(text: str, status: int, error: Exception | None = None) -> int:
     if error is not None:
         raise error
-    sys.stderr.write("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text) + "\n")
+    with suppress(OSError):  # the status still tells
+        sys.stderr.write("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text) + "\n")
+        sys.stderr.flush()
     return status
 
 

@@ -169,9 +169,10 @@ def diagnose(
 ) -> Result:
     """Say what is wrong: read dumps and logs and report findings with their evidence."""
     from rdmadiag.commands import diagnose as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import refuse_loss, terminal
     from rdmadiag.commands.report import Output
 
+    refuse_loss(output, (*inputs, redact_key, redact_save_key))
     width, color = terminal() if output is None else (80, False)
     shown = Output(
         format=format.value,
@@ -207,8 +208,9 @@ def inspect(
 ) -> Result:
     """Show what is in a dump or log, as a table."""
     from rdmadiag.commands import inspect as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import refuse_loss, terminal
 
+    refuse_loss(output, [input])
     width = terminal()[0] if output is None else 0
     return Result(*command.inspect(input, table, format.value, width, debuginfo or ()), output)
 
@@ -252,8 +254,9 @@ def report(
 ) -> Result:
     """Write a saved report in another format."""
     from rdmadiag.commands import report as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import refuse_loss, terminal
 
+    refuse_loss(output, (saved, redact_key, redact_save_key))
     width, color = terminal() if output is None else (80, False)
     shown = command.Output(
         format.value,
@@ -280,7 +283,9 @@ def compare(
 ) -> Result:
     """Say what is new, gone or changed from one saved report to another."""
     from rdmadiag.commands import compare as command
+    from rdmadiag.commands.output import refuse_loss
 
+    refuse_loss(output, (before, after))
     return Result(*command.compare(before, after, format.value, fail_on=fail_on.value), output)
 
 

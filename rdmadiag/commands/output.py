@@ -3,35 +3,78 @@
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from rdmadiag.errors import UserError
+
+
+def refuse_loss(output: Path | None, inputs: Iterable[Path | str | None]) -> None:
+    """
+    Refuse an output that would replace what is to be read.
+
+    :raises UserError: If *output* is one of *inputs*, or a folder.
+    """
+    if output is None:
+        return
+    try:
+        if output.is_dir():
+            raise UserError(f"{output}: is a folder; name a file to write to")
+        if any(name and _is_same_file(output, Path(name)) for name in inputs):
+            raise UserError(f"{output}: is an input too; it would be lost")
+    except OSError as error:
+        raise UserError(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def _is_same_file(output: Path, path: Path) -> bool:
+    if os.path.realpath(output) == os.path.realpath(path):
+        return True
+    return path.is_file() and output.is_file() and output.samefile(path)
 
 
 def emit(text: str, path: Path | None = None) -> None:
     """
     Write *text* to *path*, or to standard output.
 
-    :raises UserError: If the file cannot be written.
+    :raises UserError: If it cannot be written.
+    :raises BrokenPipeError: If nobody reads it any more.
     """
-    if path is None:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-        return
-    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to replace
-        path.write_text(text, "utf-8", "backslashreplace")
-        return
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        with tempfile.NamedTemporaryFile(
-            "wb", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+        if path is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to replace
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if path is None:
+            forget_stdout()
+        name = path or "standard output"
+        raise UserError(f"{name}: cannot be written: {error.strerror}") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write another file first: whatever ends the program, *path* is whole and nothing else is left."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         umask = os.umask(0)
         os.umask(umask)
-        Path(file.name).chmod(0o666 & ~umask)
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+        part.chmod(0o666 & ~umask)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def forget_stdout() -> None:
+    """Give up on standard output: what could not be written must not be tried again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def terminal() -> tuple[int, bool]:

@@ -11,9 +11,11 @@ import pytest
 
 import rdmadiag.__main__
 from rdmadiag import __version__
+from rdmadiag.commands.output import emit
 
 ROOT = Path(__file__).parents[2]
 STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
+LINE = b"Sep 29 22:32:33 n1 kernel: [471.784371] mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
 HEALTHY = ROOT / "sample_dumps" / "rds-healthy" / "vmcore"
 
 
@@ -104,8 +106,7 @@ def test_control_characters_of_a_file_name_do_not_reach_the_terminal() -> None:
 
 
 def test_standard_input() -> None:
-    line = b"Sep 29 22:32:33 n1 kernel: [471.784371] mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
-    result = run("diagnose", "-", stdin=line)
+    result = run("diagnose", "-", stdin=LINE)
     assert (result.returncode, b"hca-cq-error" in result.stdout) == (1, True)
 
 
@@ -117,6 +118,78 @@ def test_output_goes_to_the_file_whole(tmp_path: Path) -> None:
     assert out.read_text().startswith("{")
     assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
     refuses(run("diagnose", "-o", str(tmp_path / "no" / "file"), str(STUCK)), "cannot be written")
+
+
+def test_an_input_is_never_the_output(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    link, other = tmp_path / "link", tmp_path / "other"
+    link.symlink_to(log)
+    other.hardlink_to(log)
+    for out in (log, link, other):
+        refuses(run("diagnose", str(log), "-o", str(out)), "would be lost")
+        refuses(run("inspect", str(log), "log", "-o", str(out)), "would be lost")
+        refuses(run("report", str(log), "-o", str(out)), "would be lost")
+        refuses(run("compare", "no", str(log), "-o", str(out)), "would be lost")
+    key = str(tmp_path / "key")
+    refuses(run("diagnose", str(log), "--redact-save-key", key, "-o", key), "would be lost")
+    assert log.read_bytes() == LINE
+    assert not Path(key).exists()
+
+
+def test_output_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(LINE)
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to("target")
+    assert run("diagnose", str(tmp_path / "log"), "-o", str(link)).returncode == 1
+    assert link.is_symlink()
+    assert b"CQN 000419" in target.read_bytes()
+
+
+@pytest.mark.parametrize("out", ["/dev/full", ".", "", "x" * 300, "x" * 250, "/proc/1/x"])
+def test_output_that_cannot_be_written(tmp_path: Path, out: str) -> None:
+    refuses(run("diagnose", "-", "-o", out, stdin=LINE))
+
+
+@pytest.mark.parametrize(
+    ("streams", "words"),
+    [
+        ("<&-", "-: byte 0|cannot be read"),
+        (">&-", "standard output: cannot be written"),
+        (">/dev/full", "standard output: cannot be written"),
+    ],
+)
+def test_standard_files_that_are_closed_or_full(streams: str, words: str) -> None:
+    command = f"printf '%s' \"$1\" | {{ {sys.executable} -m rdmadiag diagnose - {streams}; }}"
+    result = subprocess.run(
+        ["/bin/sh", "-c", command, "sh", LINE], capture_output=True, cwd=ROOT, timeout=60
+    )
+    refuses(result, *words.split("|")[1:])
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+def test_the_status_tells_without_standard_error(streams: str) -> None:
+    command = f"{sys.executable} -m rdmadiag diagnose /no/such {streams}"
+    assert subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, timeout=60).returncode == 2
+
+
+def test_a_signal_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Path, target: Path) -> None:
+        assert [p.name[:3] for p in tmp_path.iterdir()] == [".x."]
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    rdmadiag.__main__._end_in_order()
+    monkeypatch.setattr(Path, "replace", interrupted)
+    try:
+        with pytest.raises(SystemExit) as end:
+            emit("text", tmp_path / "x")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == 143
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
