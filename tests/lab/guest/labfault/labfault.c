@@ -224,7 +224,7 @@ static void hog(struct work_struct *work)
 }
 static DECLARE_WORK(hog_work, hog);
 
-/* The kernel reports a pool only when something waits behind the one that spins. */
+/* A kernel with a workqueue watchdog reports a pool only when something waits behind what spins. */
 static void behind_hog(struct work_struct *work)
 {
 }
