@@ -157,7 +157,13 @@ class Assembler:
     def _goes_on(self, opened: _Open, text: str) -> bool:
         if opened.width == self._layout.hard_width and opened.lines < MAX_ENTRY_LINES:
             return wrapping.is_cut(opened.parsed.message, text)
-        return wrapping.goes_on(opened.parsed.message, opened.width, text, headed=opened.headed)
+        return wrapping.goes_on(
+            opened.parsed.message,
+            opened.width,
+            text,
+            headed=opened.headed,
+            bare_traces=self._layout.bare_traces,
+        )
 
     def _join(self, opened: _Open, line: Line, text: str) -> None:
         cut = opened.width == self._layout.hard_width

@@ -104,7 +104,8 @@ class Census:
         """Tell whether *line* goes on with the record *before*; else count it as what it is."""
         text = line[:400].decode("utf-8", "backslashreplace")
         last = before[-400:].decode("utf-8", "backslashreplace")
-        if before and wrapping.goes_on(last, len(before.rstrip(b"\r")), text, headed=headed):
+        width, bare = len(before.rstrip(b"\r")), self.layout.bare_traces
+        if before and wrapping.goes_on(last, width, text, headed=headed, bare_traces=bare):
             return True
         if wrapping.looks_like_kernel(text):
             self.tally.records += 1

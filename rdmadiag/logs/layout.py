@@ -10,7 +10,7 @@ from typing import Literal
 from rdmadiag.logs.grammar import Hints, Parsed, parse
 from rdmadiag.logs.lines import text_of, unquoted
 from rdmadiag.logs.structured import Columns, parse_json
-from rdmadiag.logs.wrapping import WRAPPED, is_lone
+from rdmadiag.logs.wrapping import WRAPPED, is_frame, is_lone
 
 MAX_LINES = 500
 TERMINALS = (80, 100, 120, 132, 160)
@@ -47,6 +47,7 @@ class Layout:
     :ivar newest_first: Its records are in reverse order; *lines_reversed*: so are the lines of each record.
     :ivar quoted_printable: A mail's transfer encoding was left in.
     :ivar hard_width: Column at which lines were cut inside words, or 0.
+    :ivar bare_traces: It has stacks without stamps.
     :ivar double_spaced: Every other line is empty.
     :ivar headed: Most lines have a stamp.
     :ivar running: A record's time is known only from all that came before it.
@@ -59,6 +60,7 @@ class Layout:
     lines_reversed: bool = False
     quoted_printable: bool = False
     hard_width: int = 0
+    bare_traces: bool = False
     double_spaced: bool = False
     headed: bool = False
     running: bool = False
@@ -80,7 +82,8 @@ def survey(sample: bytes) -> Layout:
     heads = [(t, _head(t, layout)) for t in texts]
     layout.hints = _hints(texts, [h for _, h in heads if h])
     known = [h for _, h in heads if h is not None]
-    layout.headed = len(known) * 2 >= len(texts) or layout.style != "text"
+    layout.headed = len(known) * 3 >= len(texts) or layout.style != "text"
+    layout.bare_traces = any(_is_bare_frame(a) and _is_bare_frame(b) for a, b in pairwise(heads))
     layout.newest_first = (
         is_newest_first(known, begins_with_rest=_is_rest(heads[0]))
         if layout.headed
@@ -197,6 +200,10 @@ def _lines_are_reversed(heads: list[tuple[str, Parsed | None]], layout: Layout) 
         if head and other and _is_rest(rest):
             votes += len(after) - len(before)
     return votes >= 0
+
+
+def _is_bare_frame(line: tuple[str, Parsed | None]) -> bool:
+    return line[1] is None and is_frame(line[0])
 
 
 def _is_rest(line: tuple[str, Parsed | None]) -> bool:

@@ -24,13 +24,18 @@ DAY = 86400.0
 _FRAME = r"[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+"
 _DECODED = r"[\w.$]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?\ [\w./-]+\.[chS]:\d+(?:\ \[inline\])?"
 """A frame as decode_stacktrace.sh and syzbot print it, with the place in the source."""
+_MARKS = r"""
+    (?:crash|drgn|gdb|lldb)\w*>\s | [$\#]\ | -{2,} | \.{3} | \[\.\.+\] | <snip | \^C
+    | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ] | [\[(]?\w+@[\w.-]+ | [\w.\[\]]+\ =\ | [\[{}]?$
+"""
+"""Prompts, elisions, and what programs print in tables."""
+
+_MARK = re.compile(_MARKS, re.VERBOSE)
 _LONE = re.compile(
-    rf"""(?:
-        (?:crash|drgn|gdb|lldb)\w*>\s | [$\#]\ | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$
-        | </?[A-Z_]{{2,}}>
-        | -{{2,}} | \.{{3}} | \[\.\.+\] | <snip | \^C | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
-        | [A-Z][\w/-]*(?:\ [\w/-]+){{0,5}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+\ | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ]
-        | [\[(]?\w+@[\w.-]+ | [\w.\[\]]+\ =\ | [\[{{}}]?$
+    rf"""(?:{_MARKS}
+        | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$ | </?[A-Z_]{{2,}}>
+        | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
+        | [A-Z][\w/-]*(?:\ [\w/-]+){{0,5}}:(?:\ |$) | \S+\ +[A-Z]\ *\d*\ +\d+\ +\d+[ ]
     )""",
     re.VERBOSE,
 )
@@ -63,35 +68,35 @@ _OPENING = ("_", "=", "/", "(", "<")
 _CLOSING = ("=", ")", "]", ",", ".", ";", ">", ":")
 
 
-def goes_on(before: str, width: int, text: str, *, headed: bool) -> bool:
+def goes_on(before: str, width: int, text: str, *, headed: bool, bare_traces: bool = False) -> bool:
     """
     Tell whether *text*, which has no stamp, is the rest of the record before it.
 
-    :param before: That record's text so far.
+    :param before: That record's text so far, with or without its head.
     :param width: Width of its last line, quote marks and all.
     :param headed: That record has a stamp.
+    :param bare_traces: The log has stacks without stamps, so that a frame may follow any record.
     """
     text = strip_lead(text).strip()
-    if not text or len(before) > MAX_JOINED:
+    if not text or len(before) > MAX_JOINED or (not headed and _PROMPT.match(before)):
         return False
     before = before[-TAIL:]
-    if _DANGLING.search(before):
+    if _DANGLING.search(before) or (headed and _EMPTY.search(before) and _BARE_FRAME.match(text)):
         return True
     if "+0x" in before and _COMPLETE.search(before):
         return bool(_MODULE.match(text)) and not before.rstrip().endswith("]") and width >= PROSE
-    if _LONE.match(text):
-        return _wants(before, text)
     reach = width + 1 + len(text.split(None, 1)[0])
-    if headed:
-        return width >= SHORTEST and reach >= WRAPPED
-    return _prose_goes_on(before.rstrip(), width, reach, text)
+    broken = headed and width >= SHORTEST and reach >= WRAPPED
+    if _LONE.match(text):
+        return _wants(before, text) or (broken and not bare_traces and not _MARK.match(text))
+    return broken if headed else _prose_goes_on(before.rstrip(), width, reach, text)
 
 
 def _wants(before: str, text: str) -> bool:
     """Tell whether a record needs what otherwise stands for itself."""
     if "ainted" in text[:12]:
         return "Comm: " in before and "ainted" not in before
-    return "+0x" in text and (not before.strip() or bool(_WANTS_FRAME.search(before)))
+    return "+0x" in text and bool(_WANTS_FRAME.search(before))
 
 
 def is_cut(before: str, text: str) -> bool:
@@ -114,6 +119,11 @@ def is_lone(text: str) -> bool:
     """Tell whether a line stands for itself: a frame, a prompt, a mark, a heading."""
     text = strip_lead(text)
     return not text or bool(_LONE.match(text))
+
+
+def is_frame(text: str) -> bool:
+    """Tell whether a line begins with a frame of a stack."""
+    return bool(_BARE_FRAME.match(strip_lead(text)))
 
 
 def is_dangling(before: str) -> bool:
@@ -142,9 +152,10 @@ def joined(before: str, text: str, *, cut: bool) -> str:
     if cut:
         return before + text
     text = text.strip()
-    if before[-1:].isspace():
+    if before[-1:].isspace() and before.strip():
         return before.rstrip() + " " + text
-    if before.endswith(_OPENING) or text.startswith(_CLOSING):
+    opens = before.endswith(_OPENING) or not before.strip()
+    if opens or (text.startswith(_CLOSING) and not text.startswith("> ")):
         return before + text
     return f"{before} {text}"
 
