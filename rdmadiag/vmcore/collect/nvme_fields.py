@@ -6,6 +6,7 @@ from drgn import Object
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.behind import behind_task, behind_work
+from rdmadiag.vmcore.collect.holders import disks_of, mounts_of
 from rdmadiag.vmcore.collect.rows import Row
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_name, nvme_ctrl_refcount, nvme_ctrl_state
@@ -13,7 +14,7 @@ from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import seconds_until
 from rdmadiag.vmcore.helpers.workqueue import work_pending
 
-__all__ = ("add_behind", "add_core", "add_works", "controller_text")
+__all__ = ("add_behind", "add_core", "add_disks", "add_works", "controller_text")
 
 
 def add_core(nvme: Object, row: Row) -> None:
@@ -28,6 +29,16 @@ def add_core(nvme: Object, row: Row) -> None:
     row.read("reconnects", lambda: int(nvme.nr_reconnects.value_()))
     row.read("kato_seconds", lambda: int(nvme.kato.value_()))
     _add_options(nvme, row)
+
+
+def add_disks(view: View, nvme: Object, row: Row) -> None:
+    """
+    Add the disks behind a controller, and what is mounted from them.
+
+    :param nvme: ``struct nvme_ctrl``
+    """
+    disks = disks_of(nvme)
+    row.fields |= {"disks": disks, "mounts": mounts_of(view, disks)}
 
 
 def _add_options(nvme: Object, row: Row) -> None:

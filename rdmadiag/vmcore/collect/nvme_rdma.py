@@ -5,7 +5,13 @@ from functools import partial
 from rdmadiag.facts.model import Collected, Fact
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
 from rdmadiag.vmcore.collect.nvme_controllers import Controller, find_controllers
-from rdmadiag.vmcore.collect.nvme_fields import add_behind, add_core, add_works, controller_text
+from rdmadiag.vmcore.collect.nvme_fields import (
+    add_behind,
+    add_core,
+    add_disks,
+    add_works,
+    controller_text,
+)
 from rdmadiag.vmcore.collect.nvme_queues import add_blocked, read_queues
 from rdmadiag.vmcore.collect.nvme_untyped import collect_untyped
 from rdmadiag.vmcore.collect.rows import Row, isolated
@@ -40,6 +46,7 @@ def _fact(view: View, controller: Controller) -> Fact:
     row, address = Row(), int(ctrl.value_())
     row.fields |= {"address": hex(address), "listed": controller.listed}
     add_core(ctrl.ctrl, row)
+    add_disks(view, ctrl.ctrl, row)
     queues = row.value("queues", lambda: read_queues(view, ctrl)) or []
     row.fields |= {
         "queue_count": len(queues),

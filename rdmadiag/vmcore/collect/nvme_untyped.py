@@ -10,7 +10,13 @@ from drgn import Object, container_of
 from rdmadiag.facts.model import Collected, Coverage, Fact
 from rdmadiag.vmcore.collect.ids import id_table, setup_task
 from rdmadiag.vmcore.collect.nvme_bound import add_bound
-from rdmadiag.vmcore.collect.nvme_fields import add_behind, add_core, add_works, controller_text
+from rdmadiag.vmcore.collect.nvme_fields import (
+    add_behind,
+    add_core,
+    add_disks,
+    add_works,
+    controller_text,
+)
 from rdmadiag.vmcore.collect.nvme_queues import Blocked, blocked_fields
 from rdmadiag.vmcore.collect.rows import Row, isolated
 from rdmadiag.vmcore.collect.view import View
@@ -89,6 +95,7 @@ def _fact(view: View, nvme: Object) -> Fact:
     row, address = Row(), int(nvme.value_())
     row.fields |= {"address": None, "listed": None, "queues": [], "queues_live": None}
     add_core(nvme, row)
+    add_disks(view, nvme, row)
     row.read("queue_count", lambda: int(nvme.queue_count.value_()))
     works = {name: nvme.member_(f"{name}_work") for name in ("delete", "reset")}
     reconnect = _reconnect_work(view, nvme)

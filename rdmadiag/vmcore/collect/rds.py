@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.holders import processes_of
 from rdmadiag.vmcore.collect.rds_works import add_works
 from rdmadiag.vmcore.collect.rows import Row, hex_or_none
 from rdmadiag.vmcore.collect.view import View
@@ -84,7 +85,7 @@ def _fact(view: View, conn: Object, cp: Object) -> Fact:
     row.read("state", lambda: path_state(cp))
     row.read("drop_reason", lambda: path_drop_reason(cp))
     row.read("flags", lambda: path_flag_names(cp))
-    _add_queue(cp, row)
+    _add_queue(view, cp, row)
     row.read("down_seconds", lambda: _down_seconds(view, cp, row.fields["state"]))
     add_works(view, cp, row)
     ic = row.value("transport data", lambda: path_ib_connection(cp))
@@ -113,7 +114,7 @@ def _text(fields: Fields) -> str:
     )
 
 
-def _add_queue(cp: Object, row: Row) -> None:
+def _add_queue(view: View, cp: Object, row: Row) -> None:
     """Add the number and bytes of the messages that are not acknowledged, as far as they can be walked."""
     count = size = 0
     sockets: set[int] = set()
@@ -130,6 +131,7 @@ def _add_queue(cp: Object, row: Row) -> None:
         "queued_messages": count,
         "queued_bytes": size,
         "queued_sockets": len(sockets),
+        "processes": processes_of(view, sockets),
     }
 
 

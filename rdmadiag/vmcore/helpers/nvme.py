@@ -15,10 +15,12 @@ from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
     "for_each_nvme_ctrl",
+    "nvme_ctrl_for_each_ns",
     "nvme_ctrl_name",
     "nvme_ctrl_refcount",
     "nvme_ctrl_state",
     "nvme_ctrl_transport",
+    "nvme_ns_disk_name",
 )
 
 
@@ -71,3 +73,28 @@ def nvme_ctrl_refcount(ctrl: Object) -> int:
         return int(kref.refcount.refs.counter.value_())
     except AttributeError:
         return int(kref.refcount.counter.value_())
+
+
+def nvme_ctrl_for_each_ns(ctrl: Object) -> Iterator[Object]:
+    """
+    Iterate over a controller's namespaces.
+
+    :param ctrl: ``struct nvme_ctrl``
+    :return: Iterator of ``struct nvme_ns *`` objects.
+    """
+    return list_entries("struct nvme_ns", ctrl.namespaces, "list")
+
+
+def nvme_ns_disk_name(ns: Object) -> str:
+    """
+    Return the name of the disk that a namespace is used by: the shared one where there are several paths.
+
+    :param ns: ``struct nvme_ns *``
+    """
+    # Since Linux kernel commit 32acab3181c7 ("nvme: implement multipath access to nvme subsystems") (in
+    # v4.15), with CONFIG_NVME_MULTIPATH.
+    try:
+        shared = ns.head.disk.read_()
+    except AttributeError:
+        shared = None
+    return c_string((shared or ns.disk).disk_name)
