@@ -22,6 +22,7 @@ TOOLS = [
     "makedumpfile",
     "dwarves",
     "kexec-tools",
+    "libsnappy1v5",
     "kmod",
     "cpio",
     "zstd",

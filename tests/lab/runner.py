@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from drgn import FaultError
 
-from . import cases, live, truth
+from . import cases, forms, live, truth
 from .guest import Guest
 from .paths import LabError, run, say
 from .scenario import Dump, Scenario, unmet
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .debian import Kernel
 
 WORK = "rdmadiag-lab-"
-CRASH_FORMS = ("elf", "zlib", "lzo", "snappy", "zstd", "flat", "split1", "split2")
+CRASH_FORMS = ("elf", "zlib", "lzo", "snappy", "zstd", "raw", "flat", "split1", "split2")
 
 
 class NotReached(LabError):
@@ -191,6 +191,15 @@ class Run:
                 self.guests[dump.of], self.out / f"{name}-{self.kernel.series}"
             )
 
+    def _missing_forms(self) -> None:
+        """What a makedumpfile without snappy and zstd has left uncompressed, compressed here."""
+        raw, other = self.work / "vmcore.snappy", self.work / "vmcore.zstd"
+        if raw.stat().st_size != other.stat().st_size:
+            return
+        raw.rename(self.work / "vmcore.raw")
+        for form in forms.COMPRESSIONS:
+            forms.recompress(self.work / "vmcore.zlib", self.work / f"vmcore.{form}", form)
+
     def _crash(self, name: str) -> None:
         """The real way: the kernel panics, its crash kernel runs makedumpfile once for each form."""
         dump = self._wanted(name)
@@ -216,6 +225,7 @@ class Run:
         if missing := unmet(dump.reached, facts["counts"]):
             raise NotReached(f"{dump.name}: {'; '.join(missing)}: {_short(facts)}")
         logs["dmesg.log"] = (self.work / "dmesg.log").read_text(errors="replace")
+        self._missing_forms()
         folder = self._folder(dump)
         shutil.move(self.work / "vmcore.lzo", folder / "vmcore")
         for form in CRASH_FORMS:

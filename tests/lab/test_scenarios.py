@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
+import zstandard
 
 # the folder is no installed package: load it from where it lies
 HERE = Path(__file__).parent
@@ -15,9 +18,9 @@ spec = importlib.util.spec_from_file_location(
     "rdmadiag_lab", HERE / "__init__.py", submodule_search_locations=[str(HERE)]
 )
 sys.modules["rdmadiag_lab"] = importlib.util.module_from_spec(spec)
-cases, scenario, score, paths = (
+cases, forms, scenario, score, paths = (
     importlib.import_module(f"rdmadiag_lab.{name}")
-    for name in ("cases", "scenario", "score", "paths")
+    for name in ("cases", "forms", "scenario", "score", "paths")
 )
 
 SCENARIO = """
@@ -118,3 +121,29 @@ def test_expected_finding_without_evidence_in_the_truth_is_an_error() -> None:
     dump = scenario.Dump("x", "x", expect={"findings": ["rds-shutdown-stuck"]})
     with pytest.raises(LookupError, match="nothing in the ground truth"):
         cases.case("x-6.1", dump, "6.1", {"rds_connections": []})
+
+
+def kdump(pages: list[bytes]) -> bytes:
+    """A small kdump-compressed file with zlib pages of 4 KB."""
+    header = bytearray(8192)
+    header[:8] = b"KDUMP   "
+    struct.pack_into("<IiiI", header, 424, 1, 4096, 1, 2)
+    bitmap = ((1 << len(pages)) - 1).to_bytes(4096, "little")
+    data, rows = b"", b""
+    at = 8192 + 8192 + 24 * len(pages)
+    for page in pages:
+        packed = zlib.compress(page)
+        rows += struct.pack("<QIIQ", at + len(data), len(packed), 1, 7)
+        data += packed
+    return bytes(header) + bitmap * 2 + rows + data
+
+
+def test_recompressed_dump_has_the_same_pages(tmp_path: Path) -> None:
+    pages = [bytes([n]) * 4096 for n in (1, 2, 3)]
+    (tmp_path / "zlib").write_bytes(kdump(pages))
+    forms.recompress(tmp_path / "zlib", tmp_path / "zstd", "zstd")
+    new = (tmp_path / "zstd").read_bytes()
+    assert struct.unpack_from("<I", new, 424)[0] == 0x20
+    rows = [struct.unpack_from("<QIIQ", new, 16384 + 24 * n) for n in range(3)]
+    assert [zstandard.decompress(new[o : o + n]) for o, n, _, _ in rows] == pages
+    assert {(flags, page_flags) for _, _, flags, page_flags in rows} == {(0x20, 7)}
