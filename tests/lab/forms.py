@@ -10,12 +10,15 @@ import ctypes.util
 import mmap
 import struct
 import zlib
-from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import zstandard
 
 from .paths import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 ZLIB, SNAPPY, ZSTD = 0x1, 0x4, 0x20
 STATUS = 424  # of struct disk_dump_header: status, block_size, sub_hdr_size, bitmap_blocks
