@@ -155,7 +155,7 @@ class Assembler:
         return units
 
     def _goes_on(self, opened: _Open, text: str) -> bool:
-        if opened.width == self._layout.hard_width and opened.lines < MAX_ENTRY_LINES:
+        if self._is_cut(opened, text) and opened.lines < MAX_ENTRY_LINES:
             return wrapping.is_cut(opened.parsed.message, text)
         return wrapping.goes_on(
             opened.parsed.message,
@@ -165,8 +165,15 @@ class Assembler:
             bare_traces=self._layout.bare_traces,
         )
 
+    def _is_cut(self, opened: _Open, text: str) -> bool:
+        """Tell whether a terminal cut the line; where only one line has that width, mails break at words, too."""
+        layout = self._layout
+        if opened.width != layout.hard_width:
+            return False
+        return layout.cuts > 1 or not wrapping.are_words(opened.parsed.message, text)
+
     def _join(self, opened: _Open, line: Line, text: str) -> None:
-        cut = opened.width == self._layout.hard_width
+        cut = self._is_cut(opened, text)
         rest = strip_marks(text) if opened.quoted else text
         opened.parsed.message = wrapping.joined(opened.parsed.message, rest, cut=cut)
         opened.width = len(text)

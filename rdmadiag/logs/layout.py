@@ -46,7 +46,7 @@ class Layout:
     :ivar columns: Of a CSV export.
     :ivar newest_first: Its records are in reverse order; *lines_reversed*: so are the lines of each record.
     :ivar quoted_printable: A mail's transfer encoding was left in.
-    :ivar hard_width: Column at which lines were cut inside words, or 0.
+    :ivar hard_width: Column at which lines were cut inside words, or 0; *cuts*: how many lines have it.
     :ivar bare_traces: It has stacks without stamps.
     :ivar double_spaced: Every other line is empty.
     :ivar headed: Most lines have a stamp.
@@ -60,6 +60,7 @@ class Layout:
     lines_reversed: bool = False
     quoted_printable: bool = False
     hard_width: int = 0
+    cuts: int = 0
     bare_traces: bool = False
     double_spaced: bool = False
     headed: bool = False
@@ -92,6 +93,7 @@ def survey(sample: bytes) -> Layout:
     layout.lines_reversed = layout.newest_first and _lines_are_reversed(heads, layout)
     layout.running = any(h.stamp.delta is not None or h.announces for h in known)
     layout.hard_width = _hard_width(heads)
+    layout.cuts = sum(1 for t in texts if len(t) == layout.hard_width)
     return layout
 
 
@@ -250,7 +252,7 @@ def _hard_width(heads: list[tuple[str, Parsed | None]]) -> int:
     """
     most = max(len(text) for text, _ in heads)
     cut = sum(1 for text, _ in heads if len(text) == most)
-    if most not in TERMINALS or cut < 2:
+    if most not in TERMINALS:
         return 0
     if any(head for _, head in heads):
         short = sum(

@@ -63,6 +63,8 @@ _KERNEL_TEXT = re.compile(
     rf"(?:\?\ )?{_FRAME}|\[<|#\d+ +\[|\[exception RIP|RIP|Call [Tt]race|INFO:|BUG|WARNING|Workqueue|task:\S|</?[A-Z_]{{3,}}>"
     r"|CPU: |PID: |Hardware name|Code: |R[A-D0-9S][\dIPX]\w?: |Modules linked|-+\[|[a-z]\w*(?: [\w:.-]+){0,2}: \S|Oops|PGD |#PF"
 )
+_LAST_WORD = re.compile(r"(?:\A|[\s(\"'])(?:[A-Za-z]{2,}|\d{2,}|[\w.:-]+[,:;])\Z")
+_FIRST_WORD = re.compile(r"[(\"']?[A-Za-z]{2,}[.,:;)]?(?:\s|\Z)")
 _ELISION = re.compile(r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z")
 _OPENING = ("_", "=", "/", "(", "<")
 _CLOSING = ("=", ")", "]", ",", ".", ";", ">", ":")
@@ -102,6 +104,11 @@ def _wants(before: str, text: str) -> bool:
 def is_cut(before: str, text: str) -> bool:
     """Tell whether a line that has the width at which lines are cut goes on in *text*."""
     return bool(text.strip()) and not (_CRASH_FRAME.match(before) and is_lone(text))
+
+
+def are_words(before: str, text: str) -> bool:
+    """Tell whether the end of a line and the beginning of the next one read like two words."""
+    return bool(_LAST_WORD.search(before) and _FIRST_WORD.match(text))
 
 
 def _prose_goes_on(before: str, width: int, reach: int, text: str) -> bool:
