@@ -11,7 +11,7 @@ from rdmadiag.rules.conditions import condition
 from rdmadiag.rules.schema import Diagnosis
 
 Key = tuple[Any, ...]
-MAX_TRIES = 50
+MAX_TRIES = 20
 """How many facts of an anchor are tried each by itself: the last ones."""
 
 
