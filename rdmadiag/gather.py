@@ -87,11 +87,13 @@ class Gatherer:
         found = collect_dump(dump, name, marks_wanted(load(tuple(self.rules)).fixes.values()))
         info = found.inputs[0]
         try:
-            found.add(collect_printk(dump.dmesg(), info, self.vocabulary))
+            records = dump.dmesg()
+            found.add(collect_printk(records, info, self.vocabulary, dump.lost_log))
         except READ_ERRORS as error:
             reason = f"the kernel's log buffer cannot be read: {why(error)}"
             info.problems.append(Problem(reason))
             found.coverage += log_coverage(self.vocabulary, info, "failed", reason)
+        info.problems += [p for p in dump.problems if p not in info.problems]
         return found
 
 

@@ -29,11 +29,14 @@ class Printk(Protocol):
         """One or several lines."""
 
 
-def collect_printk(buffer: Iterable[Printk], dump: InputInfo, vocabulary: Vocabulary) -> Collected:
+def collect_printk(
+    buffer: Iterable[Printk], dump: InputInfo, vocabulary: Vocabulary, lost: str = ""
+) -> Collected:
     """
     Return the facts of a dump's log buffer.
 
     :param dump: The dump's input row; its ``end`` ties the records' uptime to the wall clock.
+    :param lost: What is missing of the buffer, in words.
     """
     traces = Traces(dump.path)
     facts: list[Fact] = []
@@ -42,7 +45,8 @@ def collect_printk(buffer: Iterable[Printk], dump: InputInfo, vocabulary: Vocabu
         facts += events(record, dump.path, vocabulary)
         traces.feed(record)
     facts += traces.finish()
-    return Collected(facts=facts, coverage=log_coverage(vocabulary, dump, "complete"))
+    status = "partial" if lost else "complete"
+    return Collected(facts=facts, coverage=log_coverage(vocabulary, dump, status, lost))
 
 
 def log_coverage(

@@ -35,7 +35,8 @@ LIVE = "/proc/kcore"
 ELF, KDUMP, FLATTENED = b"\x7fELF", b"KDUMP   ", b"makedumpfile\0\0\0\0"
 
 _FLAT_HEADER, _FLAT_RECORDS, _FLAT_END = 4096, 256, b"\xff" * 16
-_MAX_NOTES = 64 << 20
+_MAX_NOTES, _MAX_HEADERS, _MAX_PIECES = 64 << 20, 256 << 20, 256 << 20
+_PHDR = 56
 _PLAUSIBLE = 256
 """A file that is cut to less than a 256th of what its page descriptors say is not cut but damaged."""
 _PN_XNUM = 0xFFFF
@@ -85,6 +86,8 @@ def read_core_file(path: str | Path) -> CoreFile:
         return CoreFile(Path(path), "live", 0)
     try:
         _refuse_live(Path(path))
+        if not Path(path).is_file():
+            raise UserError(f"{path}: {_no_file(Path(path))}")
         with Path(path).open("rb") as file:
             core = _identify(Path(path), file)
     except OSError as error:
@@ -97,6 +100,14 @@ def read_core_file(path: str | Path) -> CoreFile:
     if not core.vmcoreinfo:
         raise UserError(f"{path}: has no VMCOREINFO note, so it is not a dump of a Linux kernel")
     return core
+
+
+def _no_file(path: Path) -> str:
+    if path.is_dir():
+        return "is a directory"
+    return (
+        "is no plain file: save it as one first" if path.exists() else "No such file or directory"
+    )
 
 
 def pack_origin(core: CoreFile, *, by_pages: bool) -> bytes:
@@ -153,7 +164,7 @@ def _elf(core: CoreFile, read: FileReader) -> CoreFile:
     for type_, offset, size in _program_headers(head, read):
         end = max(end, offset + size)
         if type_ == _PT_NOTE:
-            core.notes += read(offset, min(size, _MAX_NOTES))
+            core.notes += read(offset, min(size, _MAX_NOTES - len(core.notes)))
     if end > core.size:
         core.problems.append(_cut(core.size, end))
     return core
@@ -165,6 +176,8 @@ def _program_headers(head: bytes, read: FileReader) -> Iterator[tuple[int, int, 
     entry, count = struct.unpack_from("<HH", head, 54)
     if count == _PN_XNUM:
         (count,) = struct.unpack_from("<I", read(shoff + 44, 4))
+    if count and not _PHDR <= entry <= _MAX_HEADERS // count:
+        raise ValueError("the ELF program headers are damaged")
     table = read(phoff, entry * count)
     for i in range(count):
         type_, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", table, i * entry)
@@ -183,10 +196,14 @@ def _kdump(core: CoreFile, read: FileReader) -> CoreFile:
         raise UserError(f"{core.path}: is cut short inside its headers")
     _take_header(core, header, read)
     end = end_of_pages(header, read, core.size)
-    core.is_cut = end > core.size
+    parts = (header.notes, header.vmcoreinfo, header.eraseinfo)
+    damaged = any(place + size > core.size for place, size in parts)
+    core.is_cut = damaged or end > core.size
+    if damaged:
+        core.problems.append(Problem("the dump's header names parts that lie after the dump's end"))
     if end > _PLAUSIBLE * core.size:
         core.problems.append(Problem("the dump's page descriptors are damaged"))
-    elif core.is_cut:
+    elif end > core.size:
         core.problems.append(_cut(core.size, end))
     return core
 
@@ -220,13 +237,14 @@ def _flattened(core: CoreFile, read: FileReader) -> CoreFile:
 def _first_pieces(core: CoreFile, read: FileReader) -> dict[int, bytes]:
     """Return the first pieces of a flattened dump by their place in it: the headers are among them."""
     pieces: dict[int, bytes] = {}
-    place = _FLAT_HEADER
+    place, left = _FLAT_HEADER, _MAX_PIECES
     for _ in range(_FLAT_RECORDS):
         offset, size = struct.unpack(">qq", read(place, 16))
         if offset < 0 or size <= 0:
             break
         if place + size > core.size:
             raise UserError(f"{core.path}: is a flattened dump that is damaged")
-        pieces[offset] = read(place + 16, min(size, _MAX_NOTES))
+        pieces[offset] = read(place + 16, min(size, left))
+        left -= len(pieces[offset])
         place += 16 + size
     return pieces

@@ -44,6 +44,7 @@ class Dump:
     :ivar types: Where types come from: ``dwarf``, ``btf`` or ``none``.
     :ivar modules: The loaded modules; only if ``modules.complete`` is a module that is not there not loaded.
     :ivar problems: What about the dump could not be read; grows while it is used.
+    :ivar lost_log: What is missing of its log buffer, in words; known once that was read.
     """
 
     def __init__(self, core: CoreFile, prog: Program, debuginfo: Sequence[Path] = ()) -> None:
@@ -51,6 +52,7 @@ class Dump:
         self.prog = prog
         self.info = VmcoreInfo(core.vmcoreinfo)
         self.problems: list[Problem] = list(core.problems)
+        self.lost_log = ""
         debug = DebugInfo(prog, debuginfo)
         found = debug.load_kernel(self.info.get("BUILD-ID"))
         self.symbols = SymbolTable(self._kallsyms(), self.problems)
@@ -76,7 +78,7 @@ class Dump:
             return Kallsyms(self.prog.read, tables)
         except KallsymsError as error:
             self.problems.append(Problem(f"the symbol table is damaged: {error}", "kallsyms"))
-        except FaultError as error:
+        except (FaultError, OverflowError) as error:
             what = f"the symbol table cannot be read: {fault_text(error)}"
             self.problems.append(Problem(what, "kallsyms"))
         return None
@@ -131,7 +133,7 @@ class Dump:
             return b""
         try:
             raw: bytes = self.prog.read(place + offset, 6 * _UTS_LEN)
-        except FaultError as error:
+        except (FaultError, OverflowError) as error:
             what = f"the host's name cannot be read: {fault_text(error)}"
             self.problems.append(Problem(what, "init_uts_ns"))
             return b""
@@ -170,8 +172,8 @@ class Dump:
         buffer = LogBuffer(self.prog, self.info)
         records = list(buffer.records())
         if buffer.lost:
-            what = f"{buffer.lost} records of the kernel's log buffer are not in the dump"
-            self.problems.append(Problem(what, "prb"))
+            self.lost_log = f"{buffer.lost} records of the kernel's log buffer are not in the dump"
+            self.problems.append(Problem(self.lost_log, "prb"))
         return records
 
     def symbol(self, name: str, module: str | None = None) -> Symbol | None:

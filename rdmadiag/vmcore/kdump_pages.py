@@ -6,8 +6,9 @@ Reads the pages of a damaged kdump file one by one. libkdumpfile is not asked: w
 of the file it reads zeros, or dies.
 """
 
-import mmap
+import os
 import struct
+import weakref
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -37,10 +38,12 @@ class KdumpPages:
         self._page_size = header.block_size
         self._table = header.descriptors
         self._other = other
-        with path.open("rb") as file:
-            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Not mapped: where another program cuts the file short meanwhile, that would be the end of this one.
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
+        self._size = os.fstat(self._file).st_size
         start, length = header.second_bitmap
-        self._bitmap = self._data[start : start + length]
+        self._bitmap = self._bytes(start, length)
         self._known: dict[int, bytes] = {}
         self._before = [0]
         for place in range(0, length, _CHUNK):
@@ -58,6 +61,12 @@ class KdumpPages:
         start = address % size
         return b"".join([self._page(pfn) for pfn in pages])[start : start + count]
 
+    def _bytes(self, place: int, count: int) -> bytes:
+        """Return a part of the file; less of it where that ends."""
+        if place >= self._size:
+            return b""
+        return os.pread(self._file, min(count, self._size - place), place)
+
     def _page(self, pfn: int) -> bytes:
         if pfn not in self._known:
             self._known[pfn] = self._read_page(pfn)
@@ -69,12 +78,14 @@ class KdumpPages:
         place = self._table + self._rank(byte, bit) * DESCRIPTOR
         if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
             raise FaultError("page is not in the dump", address)
-        if place + DESCRIPTOR > len(self._data):
+        descriptor = self._bytes(place, DESCRIPTOR)
+        if len(descriptor) < DESCRIPTOR:
             raise FaultError("page is cut off", address)
-        offset, size, flags = struct.unpack_from("<QII", self._data, place)
-        if size > self._page_size or offset + size > len(self._data):
+        offset, size, flags = struct.unpack_from("<QII", descriptor)
+        body = self._bytes(offset, size) if size <= self._page_size else b""
+        if len(body) < size:
             raise FaultError("page is cut off", address)
-        page = self._decompress(self._data[offset : offset + size], flags, address)
+        page = self._decompress(body, flags, address)
         if len(page) != self._page_size:
             raise FaultError("page is damaged", address)
         return page
@@ -84,7 +95,7 @@ class KdumpPages:
             if flags == _RAW:
                 return body
             if flags & _ZLIB:
-                return zlib.decompress(body)
+                return zlib.decompressobj().decompress(body, self._page_size + 1)
             if flags & _ZSTD:
                 return zstandard.ZstdDecompressor().decompress(body, self._page_size)
         except (zlib.error, zstandard.ZstdError) as error:

@@ -67,7 +67,7 @@ def _map_linearly(prog: Program, info: VmcoreInfo) -> None:
         base = next(kallsyms.symbols_named("page_offset_base"), None) if kallsyms else None
         if base:
             _add_linear(prog, prog.read_u64(base.address), _DIRECT_MAP_SIZE, 0)
-    except (FaultError, LookupError):
+    except (FaultError, LookupError, OverflowError):
         return
 
 

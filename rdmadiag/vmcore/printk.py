@@ -98,7 +98,7 @@ class LogBuffer:
 
     def _record(self, identity: int) -> PrintkRecord | None:
         """
-        Return the record with a number, ``None`` when it is not written or already reused.
+        Return the record with a number, ``None`` when it is not written yet.
 
         :raises FaultError: if a part of it cannot be read
         """
@@ -106,7 +106,9 @@ class LogBuffer:
         place = identity % self._count
         desc = descs + place * desc_size
         state = self._prog.read_u64(desc + self._offset("prb_desc.state_var"))
-        if state & _ID_MASK != identity or state >> _STATE_SHIFT not in (_COMMITTED, _FINALIZED):
+        if state & _ID_MASK != identity:
+            raise FaultError("another record is where it should be", desc)
+        if state >> _STATE_SHIFT not in (_COMMITTED, _FINALIZED):
             return None
         begin = desc + self._offset("prb_desc.text_blk_lpos")
         begin = self._prog.read_u64(begin + self._offset("prb_data_blk_lpos.begin"))

@@ -1,17 +1,21 @@
 """Files that are no dumps, that are cut, flipped or flattened: a sentence or a partial reading, never more."""
 
+import os
 import random
 import struct
 import subprocess
 import sys
+import zlib
 
 import pytest
 from drgn import FaultError
 from drgn.helpers.linux.pid import for_each_task
 
 from rdmadiag.errors import UserError
+from rdmadiag.gather import Gatherer
 from rdmadiag.vmcore.corefile import read_core_file
 from rdmadiag.vmcore.dump import open_dump
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.kdump_pages import KdumpPages
 from rdmadiag.vmcore.printk import LogBuffer
 
@@ -210,3 +214,102 @@ def test_flipped_bits_in_the_headers(tmp_path, seed):
         [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("at", [32, 48, 64])
+def test_parts_that_lie_after_the_end(tmp_path, at):
+    """VMCOREINFO, notes and eraseinfo are one place and size each; libkdumpfile dies of a wrong one."""
+    raw = bytearray(DATA)
+    struct.pack_into("<Q", raw, 4096 + at + 8, 1 << 31)
+    code = "import sys\nfrom rdmadiag.vmcore.dump import open_dump\nprint(open_dump(sys.argv[1]).problems)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code, written(tmp_path, raw)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "names parts that lie after the dump's end" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"SYMBOL(prb)=-1",
+        b"SYMBOL(prb)=ffffffffffffffffff",
+        b"SYMBOL(prb)=ffffffffffffffff",
+        b"OFFSET(printk_ringbuffer.desc_ring)=9999999999999999999",
+        b"SIZE(prb_desc)=-7",
+        b"SIZE(printk_info)=2147483647",
+        b"SYMBOL(kallsyms_token_table)=1",
+        b"SYMBOL(kallsyms_names)=ffffffffffffffff",
+        b"SYMBOL(init_uts_ns)=ffffffffffffffff",
+        b"NUMBER(phys_base)=-99999999999999999999999",
+        b"NUMBER(KERNEL_IMAGE_SIZE)=" + b"9" * 5000,
+    ],
+)
+def test_numbers_of_vmcoreinfo_that_cannot_be(tmp_path, line):
+    """A later line wins, so one more is enough."""
+    core = read_core_file(path_of(NAME))
+    info = core.vmcoreinfo + line + b"\n"
+    end = len(DATA) + -len(DATA) % 8
+    raw = bytearray(DATA.ljust(end, b"\0") + info)
+    struct.pack_into("<QQ", raw, 4096 + 32, end, len(info))
+    struct.pack_into("<QQ", raw, 4096 + 48, 0, 0)
+    path = written(tmp_path, raw)
+    try:
+        dump = open_dump(path)
+        dump.stack(dump.prog["init_task"].address_of_())
+        assert isinstance(dump.nodename, str)
+        dump.dmesg()
+    except (UserError, *READ_ERRORS) as error:
+        assert str(error)
+
+
+def test_records_of_another_place_are_said_to_be_missing(tmp_path):
+    core = read_core_file(path_of(NAME))
+    at = DATA.index(b"SIZE(prb_desc)=24", core.kdump.vmcoreinfo[0])
+    dump = open_dump(written(tmp_path, DATA[:at] + b"SIZE(prb_desc)=25" + DATA[at + 17 :]))
+    found = Gatherer().read_dump(dump)
+    assert "records of the kernel's log buffer are not in the dump" in dump.lost_log
+    assert dump.lost_log in [problem.what for problem in found.inputs[0].problems]
+    row = next(row for row in found.coverage if row.kind == "hca.cq_error")
+    assert (row.status, row.reason) == ("partial", dump.lost_log)
+
+
+def test_a_page_that_is_a_bomb(tmp_path):
+    core = read_core_file(path_of(NAME))
+    body = zlib.compress(bytes(1 << 22), 9)
+    at, raw = len(DATA), bytearray(DATA) + body
+    struct.pack_into("<QII", raw, core.kdump.descriptors, at, len(body), 1)
+    path = written(tmp_path, raw)
+    pages = KdumpPages(path, core.kdump, None)
+    first = next(i for i in range(8 * len(pages._bitmap)) if pages._bitmap[i // 8] >> i % 8 & 1)
+    with pytest.raises(FaultError, match="page is damaged"):
+        pages.read(first * 4096, 8, 0, True)
+
+
+def test_a_file_that_is_cut_while_it_is_read(tmp_path):
+    core = read_core_file(path_of(NAME))
+    path = written(tmp_path, DATA)
+    pages = KdumpPages(path, core.kdump, None)
+    path.write_bytes(b"")
+    first = next(i for i in range(8 * len(pages._bitmap)) if pages._bitmap[i // 8] >> i % 8 & 1)
+    with pytest.raises(FaultError, match="cut off"):
+        pages.read(first * 4096, 8, 0, True)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "vmcore")
+    with pytest.raises(UserError, match="no plain file"):
+        open_dump(tmp_path / "vmcore")
+
+
+@pytest.mark.parametrize(("entry", "count"), [(0, 9), (8, 0xFFFE), (0xFFFF, 0xFFFE)])
+def test_elf_program_headers_that_cannot_be(tmp_path, entry, count):
+    head = bytearray(b"\x7fELF\x02\x01" + bytes(58))
+    struct.pack_into("<H", head, 16, 4)
+    struct.pack_into("<QHH", head, 32, 64, 0, 0)
+    struct.pack_into("<HH", head, 54, entry, count)
+    with pytest.raises(UserError, match=r"damaged|cut short"):
+        open_dump(written(tmp_path, head + bytes(1000)))

@@ -18,6 +18,7 @@ READ_ERRORS = (
     AttributeError,  # no such member in this kernel
     TypeError,  # a member of another type than the helpers know
     ValueError,  # a value that cannot be, a text that is not UTF-8
+    OverflowError,  # an address beyond the last one
 )
 
 
