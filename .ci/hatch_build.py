@@ -8,16 +8,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompileRules(BuildHookInterface):
-    """Compiles event rules and fixes of the source tree, for a wheel and for an editable install."""
+    """Compiles the rules of the source tree, for a wheel and for an editable install."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's interface
         """Write the files; a bad rule file ends the build."""
         sys.path.insert(0, self.root)
-        from rdmadiag.knowledge.base import COMPILED, compile_fixes
-        from rdmadiag.logs.compiled import write_compiled
+        from rdmadiag.knowledge.base import compile_fixes
+        from rdmadiag.logs.compiled import compile_events
+        from rdmadiag.rules.load import compile_diagnoses
+        from rdmadiag.rules.precompiled import COMPILED
 
         rules = Path(self.root) / "rules"
-        write_compiled(rules)
+        (rules / "events" / COMPILED).write_bytes(compile_events(rules))
+        (rules / "diagnoses" / COMPILED).write_bytes(compile_diagnoses(rules))
         (rules / "fixes" / COMPILED).write_bytes(compile_fixes(rules / "fixes"))

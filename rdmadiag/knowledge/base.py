@@ -2,13 +2,11 @@
 The knowledge base: reading ``rules/fixes``, and finding an entry by any of its numbers.
 
 Nothing here is read before something asks for it. YAML of this size takes longer to parse than the rest
-of a start together, so a compiled copy is used where there is one (the wheel has it); it carries the
-digest of the YAML it was made from and is ignored when that has changed.
+of a start together, so a compiled copy is used where there is one (the wheel has it).
 """
 
-import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,10 +16,11 @@ import msgspec
 
 from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
+from rdmadiag.rules import precompiled
 from rdmadiag.rules.load import read_yaml
+from rdmadiag.rules.precompiled import COMPILED
 from rdmadiag.rules.schema import Fix, FixFile
 
-COMPILED = "compiled.json"
 _SHOWN = 3
 """How many faults of a rule folder are told at once."""
 _COMMIT = re.compile(r"[0-9a-f]{8,40}")
@@ -109,26 +108,15 @@ def read_folder(folder: Path) -> list[tuple[str, Fix]]:
 
     :raises RuleError: A file does not follow the schema.
     """
-    files = fix_files(folder)
-    compiled = folder / COMPILED
-    if compiled.is_file():
-        digest, _, body = compiled.read_bytes().partition(b"\n")
-        if digest.decode("ascii", "replace") == _digest(files):
-            entries = msgspec.json.decode(body, type=FixFile).fixes
-            return [(str(compiled), fix) for fix in entries]
-    return [(str(path), fix) for path in files for fix in read_fixes(path)]
+    compiled = precompiled.read(folder, FixFile)
+    if compiled is not None:
+        return [(str(folder / COMPILED), fix) for fix in compiled.fixes]
+    return [(str(path), fix) for path in fix_files(folder) for fix in read_fixes(path)]
 
 
 def fix_files(folder: Path) -> list[Path]:
     """Return the fix files of a ``fixes`` folder in a fixed order; none when there is no such folder."""
-    return sorted(folder.rglob("*.yaml"))
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return precompiled.yaml_files(folder)
 
 
 def compile_fixes(folder: Path) -> bytes:
@@ -137,9 +125,8 @@ def compile_fixes(folder: Path) -> bytes:
 
     :raises RuleError: A file does not follow the schema.
     """
-    files = fix_files(folder)
-    fixes = list(_by_id((str(path), fix) for path in files for fix in read_fixes(path)).values())
-    return _digest(files).encode() + b"\n" + msgspec.json.encode(FixFile(fixes))
+    entries = ((str(path), fix) for path in fix_files(folder) for fix in read_fixes(path))
+    return precompiled.encoded(folder, FixFile(list(_by_id(entries).values())))
 
 
 def read_fixes(path: Path) -> list[Fix]:

@@ -1,22 +1,11 @@
-"""
-Event rules in the form that is loaded at start-up: one JSON file beside the YAML files it was made from.
+"""Event rules as the vocabulary uses them: checked, their patterns expanded, their literals chosen."""
 
-A few thousand rules take a good part of a second to read from YAML, and milliseconds from JSON. The JSON
-is made when the package is built (also for an editable install); it holds a digest of the YAML files, and
-with another digest, or without the file, the YAML files are read.
-"""
-
-import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rdmadiag.errors import RuleError
-
-COMPILED = "compiled.json"
-FORMAT = 1
+from rdmadiag.rules import precompiled
 
 
 class Rule(msgspec.Struct, frozen=True, array_like=True):
@@ -75,58 +64,28 @@ class CompiledDriver(msgspec.Struct, frozen=True, array_like=True):
 class Compiled(msgspec.Struct, array_like=True):
     """All event files of one folder of rules."""
 
-    version: int
-    digest: str
     rules: list[Rule] = []
     formats: list[Format] = []
     drivers: list[CompiledDriver] = []
     tables: dict[str, dict[str, str]] = {}
 
 
-_decoder = msgspec.json.Decoder(Compiled)
-
-
 def event_files(directory: Path) -> list[Path]:
     """Return the event files of a folder of rules, in the order they are tried."""
-    return sorted((directory / "events").rglob("*.yaml"))
-
-
-def digest_of(files: Iterable[Path]) -> str:
-    """
-    Return a digest of the files' names and contents.
-
-    :raises RuleError: If one cannot be read.
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    for path in files:
-        try:
-            digest.update(b"%s\0%d\0" % (path.name.encode(), path.stat().st_size))
-            digest.update(path.read_bytes())
-        except OSError as error:
-            raise RuleError(f"{path}: {error.strerror}") from error
-    return digest.hexdigest()
+    return precompiled.yaml_files(directory / "events")
 
 
 def read_compiled(directory: Path) -> Compiled | None:
     """Return the compiled event files of a folder of rules, or ``None`` when they are missing or stale."""
-    try:
-        compiled = _decoder.decode((directory / "events" / COMPILED).read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return None
-    if compiled.version != FORMAT or compiled.digest != digest_of(event_files(directory)):
-        return None
-    return compiled
+    return precompiled.read(directory / "events", Compiled)
 
 
-def write_compiled(directory: Path) -> Path:
+def compile_events(directory: Path) -> bytes:
     """
-    Compile the event files of a folder of rules, for the package's build.
+    Return the event files of a folder of rules in the form that loads fast.
 
-    :returns: The file that was written.
     :raises RuleError: On a bad event file.
     """
     from rdmadiag.logs.compiler import compile_rules
 
-    path = directory / "events" / COMPILED
-    path.write_bytes(msgspec.json.encode(compile_rules(directory)))
-    return path
+    return precompiled.encoded(directory / "events", compile_rules(directory))

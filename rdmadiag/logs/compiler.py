@@ -7,12 +7,10 @@ import regex
 
 from rdmadiag.errors import RuleError
 from rdmadiag.logs.compiled import (
-    FORMAT,
     Compiled,
     CompiledDriver,
     Format,
     Rule,
-    digest_of,
     event_files,
 )
 from rdmadiag.logs.formats import format_runs
@@ -39,9 +37,8 @@ def compile_rules(directory: Path) -> Compiled:
 
     :raises RuleError: With the file, the path of the key, and what is wrong there.
     """
-    files = event_files(directory)
-    out = Compiled(FORMAT, digest_of(files), [], [], [], {})
-    for path in files:
+    out = Compiled([], [], [], {})
+    for path in event_files(directory):
         content = read_yaml(path, EventFile)
         out.rules += [_rule(rule, f"{path}: events[{i}]") for i, rule in enumerate(content.events)]
         out.tables.update(content.tables)

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import msgspec
@@ -13,16 +12,15 @@ import pytest
 from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
 from rdmadiag.knowledge.base import (
-    COMPILED,
     Knowledge,
     compile_fixes,
     fix_files,
     load,
     read_fixes,
-    read_folder,
 )
 from rdmadiag.knowledge.check import check_fixes, dead_references
 from rdmadiag.knowledge.lines import certain, matches
+from rdmadiag.rules.precompiled import COMPILED
 from rdmadiag.rules.schema import Fix
 
 FOLDER = data_dir("rules") / "fixes"
@@ -199,20 +197,6 @@ def test_compiled_needs_no_yaml(tmp_path: Path):
         "assert len(b.load().fixes) >= 239; assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_compiled_base_is_read_in_no_time(tmp_path: Path):
-    folder = tmp_path / "fixes"
-    folder.mkdir()
-    for path in fix_files(FOLDER):
-        (folder / path.name).write_bytes(path.read_bytes())
-    (folder / COMPILED).write_bytes(compile_fixes(folder))
-    best = 1.0
-    for _ in range(5):
-        start = time.perf_counter()
-        assert len(read_folder(folder)) >= 239
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.05
 
 
 def test_nothing_is_read_before_something_asks():
