@@ -7,20 +7,33 @@ renderer's own matter.
 """
 
 import re
-
-import regex
+from functools import cache
+from typing import TYPE_CHECKING
 
 from rdmadiag.report.model import Report
 from rdmadiag.report.rewrite import Path, rewrite
 
-# Control (but tab and line feed), format (bidirectional, invisible), surrogate, private, line and
-# paragraph separators, and the non-characters that XML does not allow.
-_UNSAFE = regex.compile(
-    r"[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\ufdd0-\ufdef\ufffe\uffff--\t\n]", regex.V1
-)
+if TYPE_CHECKING:
+    import regex
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROSE = {"summary", "explanation", "background", "command", "why"}
 """Keys whose texts may have lines of their own; elsewhere a line feed would forge a second row."""
+
+
+@cache
+def _unsafe() -> "regex.Pattern[str]":
+    """
+    Return the pattern of what is shown as an escape.
+
+    Control (but tab and line feed), format (bidirectional, invisible), surrogate, private, line and paragraph
+    separators, and the non-characters that XML does not allow. Made when the first text that is not plain is met.
+    """
+    import regex
+
+    return regex.compile(
+        r"[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\ufdd0-\ufdef\ufffe\uffff--\t\n]", regex.V1
+    )
 
 
 def visible(text: str, lines: bool = False) -> str:
@@ -31,7 +44,7 @@ def visible(text: str, lines: bool = False) -> str:
     """
     if text.isascii() and text.isprintable():  # nearly all there is
         return text
-    text = _UNSAFE.sub(_escape, text).replace("\t", "    ")
+    text = _unsafe().sub(_escape, text).replace("\t", "    ")
     return text if lines else text.replace("\n", "\\n")
 
 
@@ -49,7 +62,7 @@ def _clean(path: Path, text: str) -> str:
     return visible(text, lines=path[-1] in _PROSE)
 
 
-def _escape(match: re.Match[str] | regex.Match[str]) -> str:
+def _escape(match: "re.Match[str] | regex.Match[str]") -> str:
     code = ord(match[0])
     if 0xDC80 <= code <= 0xDCFF:  # os.fsdecode: one undecodable byte
         return f"\\x{code - 0xDC00:02x}"
