@@ -480,7 +480,8 @@ def _counts(truth: dict[str, Any]) -> dict[str, int]:
         "iwcm_flush": _in(tasks, "iw_destroy_cm_id", "__flush_workqueue"),
         "cm_destroy": _in(tasks, "cm_destroy_id"),
         "rdmacm_destroy": _in(tasks, "_destroy_id", "__wait_for_common")
-        - _in(tasks, "cm_destroy_id"),
+        - _in(tasks, "cm_destroy_id")
+        - _in(tasks, "iw_destroy_cm_id", "__wait_for_common"),
         "freeze_wait": _in(tasks, "blk_mq_freeze_queue_wait"),
         "drain": _in(tasks, "__ib_drain_sq") + _in(tasks, "__ib_drain_rq"),
         "flush_wait": _in(tasks, "__flush_work"),
