@@ -1,6 +1,7 @@
 """Counting the lines that are never looked at: how many are records, and how many are nothing known."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rdmadiag.logs import wrapping
@@ -13,20 +14,7 @@ KEY = 7
 MAX_KEYS = 8192
 MAX_WRAPPED = 20_000
 
-_ANCHOR = re.compile(
-    rb"[A-Z][a-z]{2} (?=[ \d]\d )|\d{4}(?=-\d\d-\d\dT)|\[(?=[ \d])|\{\"|\"\d{3}|<\d(?=\d?\d?>)|__CU(?=RSOR=)"
-)
 _CSV_ROW = re.compile(rb"\"?\d{4}-\d\d-\d\d[T ]|\"?\d{10}")
-
-
-def anchor_of(line: bytes) -> bytes:
-    """
-    Return what the lines of the same kind as *line* begin with, or nothing.
-
-    It is short as Python counts strings of up to five bytes much faster than longer ones.
-    """
-    match = _ANCHOR.match(line)
-    return match[0] if match else b""
 
 
 @dataclass(slots=True)
@@ -62,41 +50,61 @@ class Census:
                 self._keys[key] = known
         return known
 
-    def count(self, block: Block) -> list[int]:
+    def count(self, block: Block, odd: list[int] | None) -> list[int]:
         """
-        Count the lines of a block.
+        Count the lines of a block, whose line ends were counted.
 
-        Most blocks have nothing but lines that begin alike, which their reader has counted.
-
+        :param odd: Where line ends are that are not followed by what most lines begin with, when that is known.
         :returns: Where the lines are that look like the rest of a record before them: what the search looks
             for may be cut there.
         """
-        lines = block.lines + (block.end > block.start and block.data[block.end - 1] != 0x0A)
-        if self.layout.style in ("json", "export", "csv"):
-            self.tally.records += lines if self.layout.style == "json" else block.alike
-            return []
-        if lines == block.alike:
-            self.tally.records += lines
-            self._before, self._headed = _last_line(block), True
-            return []
-        return self._each(block)
+        style = self.layout.style
+        if style == "json":
+            self.tally.records += block.lines + block.unterminated
+        elif style != "text":
+            self.tally.records += sum(1 for _, line in _lines(block) if self.is_head(line))
+        elif odd is None:
+            return self._see(_lines(block))
+        else:
+            return self._odd(block, odd)
+        return []
 
-    def _each(self, block: Block) -> list[int]:
+    def _odd(self, block: Block, odd: list[int]) -> list[int]:
+        """Look only at the lines that do not begin as most do."""
+        starts = [p + 1 for p in odd]
+        if block.start < block.end and not self.is_head(_line(block, block.start)):
+            starts.insert(0, block.start)
         wrapped: list[int] = []
-        position, before, headed = block.start, self._before, self._headed
-        for line in bytes(block.data[block.start : block.end]).removesuffix(b"\n").split(b"\n"):
+        end = block.start
+        for start in starts:
+            if start > end:
+                before = block.data.rfind(b"\n", block.start, start - 1) + 1
+                self._before = _line(block, max(before, block.start))
+                self._headed = True
+            line = _line(block, start)
+            wrapped += self._see([(start, line)])
+            end = start + len(line) + 1
+        if end < block.end:
+            last = block.data.rfind(b"\n", block.start, block.end - 1) + 1
+            self._before, self._headed = _line(block, max(last, block.start)), True
+        self.tally.records += block.lines + block.unterminated - len(starts)
+        return wrapped
+
+    def _see(self, lines: Iterable[tuple[int, bytes]]) -> list[int]:
+        wrapped: list[int] = []
+        before, headed = self._before, self._headed
+        for position, line in lines:
             if self._is_text_head(line):
                 self.tally.records += 1
                 before, headed = line, True
             elif line.strip(b" \t\r\0"):
                 if not self._is_rest(before, line, headed=headed):
                     before, headed = line, headed and line[:1] in b" \t"
-                elif len(wrapped) < MAX_WRAPPED:
-                    wrapped.append(position)
+                else:
                     before = line
+                    wrapped += [position] if len(wrapped) < MAX_WRAPPED else []
             else:
                 before, headed = b"", False
-            position += len(line) + 1
         self._before, self._headed = before, headed
         return wrapped
 
@@ -114,6 +122,13 @@ class Census:
         return False
 
 
-def _last_line(block: Block) -> bytes:
-    end = block.end - 1
-    return bytes(block.data[block.data.rfind(b"\n", block.start, max(block.start, end)) + 1 : end])
+def _line(block: Block, start: int) -> bytes:
+    end = block.data.find(b"\n", start, block.end)
+    return bytes(block.data[start : block.end if end < 0 else end])
+
+
+def _lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    position = block.start
+    for line in bytes(block.data[block.start : block.end]).removesuffix(b"\n").split(b"\n"):
+        yield position, line
+        position += len(line) + 1

@@ -1,17 +1,19 @@
 """Logs to facts."""
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from rdmadiag.facts.model import Collected, InputInfo
 from rdmadiag.inputs.sniff import Kind
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.events import CONTEXT_LITERALS
+from rdmadiag.logs.finder import odd_literals
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search, make_search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
 from rdmadiag.logs.series import MakeTraces, Series
 from rdmadiag.logs.summary import summarize
+
+MAX_SEARCHES = 16
 
 
 def traces_of(name: str) -> TraceReader:
@@ -34,15 +36,22 @@ class LogCollector:
         self.options = options or LogOptions()
         self._vocabulary = vocabulary
         self._make_traces = make_traces
+        self._searches: dict[bytes, Search] = {}
 
-    @cached_property
-    def _search(self) -> Search:
-        literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
-        return make_search(literals, hyperscan=self.options.hyperscan)
+    def search(self, anchor: bytes) -> Search:
+        """Return the search for the literals, and for the odd line ends of *anchor* if it is not empty."""
+        known = self._searches.get(anchor)
+        if known is None:
+            literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
+            known = make_search(literals, odd_literals(anchor), hyperscan=self.options.hyperscan)
+            if len(self._searches) >= MAX_SEARCHES:
+                self._searches.clear()
+            self._searches[anchor] = known
+        return known
 
     def prepare(self) -> None:
         """Make the search now, so that processes that are forked have it."""
-        _ = self._search
+        self.search(b"")
 
     def collect(self, sources: Iterable[Source]) -> Iterator[Collected]:
         """
@@ -65,9 +74,7 @@ class LogCollector:
             yield summarize(series)
 
     def _series(self, source: Source) -> Series:
-        return Series(
-            self._vocabulary, lambda: self._search, self._make_traces, source.name, self.options
-        )
+        return Series(self._vocabulary, self.search, self._make_traces, source.name, self.options)
 
 
 def collect_log(

@@ -14,7 +14,13 @@ Hit = tuple[int, int]
 
 
 class Search(Protocol):
-    """Finds literals in a buffer."""
+    """
+    Finds literals in a buffer.
+
+    :ivar exact: It finds every literal, and not only one of each line.
+    """
+
+    exact: bool
 
     def find(self, view: memoryview) -> list[Hit]:
         """Return where literals end, and which; of every line that holds one at least one of them."""
@@ -23,6 +29,8 @@ class Search(Protocol):
 
 class HyperscanSearch:
     """All literals in one pass, in vector instructions."""
+
+    exact = True
 
     def __init__(self, literals: Sequence[bytes]) -> None:
         """
@@ -62,6 +70,8 @@ class PlainSearch:
     looked at again for all of them.
     """
 
+    exact = False
+
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Compile the literals, longest first so that no shorter one hides them."""
         ordered = sorted(set(literals), key=len, reverse=True)
@@ -88,19 +98,18 @@ class PlainSearch:
         return hits
 
 
-NO_SEARCH = PlainSearch(())
-"""For where all lines are read."""
-
-
-def make_search(literals: Sequence[bytes], *, hyperscan: bool = True) -> Search:
+def make_search(
+    literals: Sequence[bytes], odd: Sequence[bytes] = (), *, hyperscan: bool = True
+) -> Search:
     """
     Return the fastest search there is.
 
+    :param odd: More literals, that only a search finds which is exact; their numbers come after the others.
     :param hyperscan: Whether it may be used.
     """
     if hyperscan and literals:
         try:
-            return HyperscanSearch(literals)
+            return HyperscanSearch([*literals, *odd])
         except ImportError:
             pass
     return PlainSearch(literals)

@@ -97,8 +97,7 @@ class Ranges:
     def _alone(self, extent: Range, line: int) -> Iterator[Unit]:
         sparse = Sparse(self._layout, self._tools, self._cuts)
         blocks = self._blocks(extent, self._cuts, line)
-        following = iter(blocks)
-        yield from sparse.units(next(following), following, blocks)
+        yield from sparse.units(blocks)
         self.tally = sparse.tally
 
     def _blocks(self, extent: Range, cuts: Cuts, line: int = 1) -> Blocks:
@@ -116,7 +115,7 @@ class Ranges:
         """Begin a process for each range, and yield what each one sends."""
         import multiprocessing
 
-        self._tools.search()  # made before the fork, once for all
+        self._tools.search(b"")  # made before the fork, once for all
         context = multiprocessing.get_context("fork")
         running = []
         for extent in ranges:
@@ -140,8 +139,7 @@ class Ranges:
         cuts = Cuts()
         sparse = Sparse(self._layout, worker.tools, cuts)
         blocks = self._blocks(extent, cuts)
-        following = iter(blocks)
-        for unit in sparse.units(next(following), following, blocks):
+        for unit in sparse.units(blocks):
             worker.take(unit, sender)
         lines, last = blocks.line - 1, extent[1]
         handed = -1

@@ -8,9 +8,9 @@ from rdmadiag.inputs.streams import FileStream, Stream
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
+from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.options import LogOptions
-from rdmadiag.logs.prefilter import NO_SEARCH
 from rdmadiag.logs.ranges import Ranges, worth_it
 from rdmadiag.logs.scan import Scanner
 from rdmadiag.logs.sparse import Sparse, Tools
@@ -55,7 +55,7 @@ class Reading:
             yield from part
             return
         else:
-            yield from self._sparse(layout, first, following, blocks)
+            yield from self._sparse(layout, chain([first], following))
         self.size = max(self.size, blocks.size)
 
     def _turned(self, layout: Layout, first: Block, following: Iterable[Block]) -> Iterator[Unit]:
@@ -65,17 +65,15 @@ class Reading:
 
     def _whole(self, layout: Layout, blocks: Iterable[Block]) -> Iterator[Unit]:
         assembler = Assembler(layout)
-        scanner = Scanner(Census(layout), NO_SEARCH, (), self.cuts)
+        scanner = Scanner(Census(layout), NO_FINDER, (), self.cuts)
         for line in scanner.all_lines(blocks):
             yield from assembler.feed(line)
         yield from assembler.flush()
         self.tally = assembler.tally
 
-    def _sparse(
-        self, layout: Layout, first: Block, following: Iterable[Block], blocks: Blocks
-    ) -> Iterator[Unit]:
+    def _sparse(self, layout: Layout, blocks: Iterable[Block]) -> Iterator[Unit]:
         sparse = Sparse(layout, self._tools, self.cuts)
-        yield from sparse.units(first, following, blocks)
+        yield from sparse.units(blocks)
         self.tally = sparse.tally
 
     def _part(self, file: FileStream, layout: Layout) -> Iterator[Unit] | None:

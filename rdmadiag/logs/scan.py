@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rdmadiag.logs.blocks import NUL_RUN, Block, Cuts
 from rdmadiag.logs.census import Census
+from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.lines import LINE, Line, squeezed
-from rdmadiag.logs.prefilter import Search
 
 MAX_REST = 8
 MAX_ENTRY = 400
@@ -25,7 +25,7 @@ class Scanner:
     def __init__(
         self,
         census: Census,
-        search: Search,
+        finder: Finder,
         companions: Sequence[tuple[bytes, ...]],
         cuts: Cuts,
     ) -> None:
@@ -36,7 +36,7 @@ class Scanner:
         self.follow = False
         self.cuts = cuts
         self._census = census
-        self._search = search
+        self._finder = finder
         self._companions = companions
         self._most = MAX_REST if census.layout.style in ("text", "csv") else MAX_ENTRY
         self._ahead = 0
@@ -56,8 +56,8 @@ class Scanner:
         """Yield the first line of each block, the last one of all, and those that hold a literal."""
         for block in blocks:
             self._enter(block)
-            wrapped = [(p + 1, -1) for p in self._census.count(block)]
-            hits = [(block.start + end, n) for end, n in self._search.find(block.view)]
+            hits, odd = self._finder.find(block)
+            wrapped = [(p + 1, -1) for p in self._census.count(block, odd)]
             if block.start < block.end:
                 hits.insert(0, (block.start + 1, -1))
             if block.last and block.start < block.end:

@@ -9,7 +9,7 @@ from rdmadiag.inputs.source import Source
 from rdmadiag.logs.assemble import Unit
 from rdmadiag.logs.blocks import Cuts
 from rdmadiag.logs.clock import Clock, is_plausible
-from rdmadiag.logs.events import EventReader
+from rdmadiag.logs.events import CONTEXT_LITERALS, EventReader
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
@@ -61,7 +61,7 @@ class Series:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        search: Callable[[], Search],
+        search: Callable[[bytes], Search],
         make_traces: MakeTraces,
         name: str,
         options: LogOptions,
@@ -79,6 +79,7 @@ class Series:
         self._recorder = Recorder(self._now())
         self._tools = Tools(
             search,
+            len(vocabulary.literals) + len(CONTEXT_LITERALS),
             vocabulary.companions,
             options,
             self.events.say,

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
-from rdmadiag.logs.blocks import Block, Blocks, Cuts
-from rdmadiag.logs.census import Census, anchor_of
+from rdmadiag.logs.blocks import Block, Cuts
+from rdmadiag.logs.census import Census
+from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search
@@ -22,14 +22,17 @@ class Tools:
     """
     What reading takes.
 
-    :ivar search: Makes the search for literals; it takes longer than reading a short log.
+    :ivar search: Makes the search for literals, and for the odd line ends of an anchor; that takes longer than
+        reading a short log.
+    :ivar literals: How many literals there are.
     :ivar companions: For each literal those of which its line must hold one.
     :ivar say: What a message says: kinds and fields of facts.
     :ivar make_traces: Makes a reader of traces.
     :ivar wants: Whether all the following lines are wanted: a trace is open.
     """
 
-    search: Callable[[], Search]
+    search: Callable[[bytes], Search]
+    literals: int
     companions: Sequence[tuple[bytes, ...]]
     options: LogOptions
     say: Callable[[str], list[tuple[str, Fields]]]
@@ -48,7 +51,8 @@ class Sparse:
         """:param cuts: Takes the lines that were too long."""
         self._census = Census(layout)
         self._tools = tools
-        self._scanner = Scanner(self._census, tools.search(), tools.companions, cuts)
+        finder = Finder(tools.search, tools.literals)
+        self._scanner = Scanner(self._census, finder, tools.companions, cuts)
         self._assembler = Assembler(layout)
 
     @property
@@ -56,10 +60,9 @@ class Sparse:
         """What was counted so far."""
         return self._census.tally
 
-    def units(self, first: Block, following: Iterable[Block], blocks: Blocks) -> Iterator[Unit]:
+    def units(self, blocks: Iterable[Block]) -> Iterator[Unit]:
         """Yield the records."""
-        blocks.anchor = anchor_of(bytes(first.view[:64]))
-        for line in self._scanner.lines(_anchored(first, following, blocks)):
+        for line in self._scanner.lines(blocks):
             yield from self._assembler.flush() if line is None else self._assembler.feed(line)
             self._scanner.follow = self._tools.wants()
         yield from self._assembler.flush()
@@ -73,12 +76,3 @@ class Sparse:
                 break
             yield from self._assembler.feed(line)
         yield from self._assembler.flush()
-
-
-def _anchored(first: Block, following: Iterable[Block], blocks: Blocks) -> Iterator[Block]:
-    """Yield the blocks, and tell their reader what lines begin with now: the month changes."""
-    for block in chain([first], following):
-        yield block
-        last = block.data.rfind(b"\n", block.start, max(block.start, block.end - 1)) + 1
-        anchor = anchor_of(bytes(block.data[last : last + 64]))
-        blocks.anchor = anchor or blocks.anchor

@@ -7,10 +7,10 @@ from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
+from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.lines import Line
 from rdmadiag.logs.options import LogOptions
-from rdmadiag.logs.prefilter import NO_SEARCH
 from rdmadiag.logs.scan import Scanner
 
 PIECE = 4 << 20
@@ -57,11 +57,11 @@ class Turned:
         if not self._layout.lines_reversed:
             yield from reversed(list(self._forward(blocks)))
             return
-        scanner = Scanner(self._census, NO_SEARCH, (), self._cuts)
+        scanner = Scanner(self._census, NO_FINDER, (), self._cuts)
         yield from self._assembled(reversed(list(scanner.all_lines(blocks))))
 
     def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
-        scanner = Scanner(self._census, NO_SEARCH, (), self._cuts)
+        scanner = Scanner(self._census, NO_FINDER, (), self._cuts)
         yield from self._assembled(scanner.all_lines(blocks))
 
     def _assembled(self, lines: Iterable[Line]) -> Iterator[Unit]:
