@@ -63,6 +63,11 @@ def _end_in_order() -> None:
 
 
 def _run() -> int:
+    from rdmadiag import __version__
+
+    if sys.argv[1:] == ["--version"]:  # scripts ask for it, and the parser is most of a start
+        sys.stdout.write(f"rdmadiag {__version__}\n")
+        return 0
     import typer
 
     from rdmadiag.cli import app
