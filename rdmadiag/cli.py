@@ -197,7 +197,8 @@ def inspect(
     table: Annotated[
         str,
         typer.Argument(
-            help="rds, rings, cm, iwcm, nvme, tasks, workqueues, modules, devices, kernel or log."
+            help="rds, rings, rds-sockets, rds-devices, rds-counters, rds-messages, rds-congestion, rds-tcp, cm, iwcm, "
+            "nvme, nvmet, resources, tasks, waits, workqueues, modules, devices, kernel or log."
         ),
     ] = "rds",
     format: Annotated[  # noqa: A002 - the option's name

@@ -28,12 +28,14 @@ class Gatherer:
 
     :ivar rules: Folders of ``--rules``.
     :ivar debuginfo: What ``--debuginfo`` names.
+    :ivar kinds: The only kinds of a dump's facts that are wanted; empty: those that rules ask for.
     """
 
     rules: Sequence[Path] = ()
     debuginfo: Sequence[Path] = ()
     options: LogOptions = field(default_factory=LogOptions)
     collected: Collected = field(default_factory=Collected)
+    kinds: Sequence[str] = ()
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -84,7 +86,8 @@ class Gatherer:
         from rdmadiag.vmcore.collect.run import collect_dump
         from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 
-        found = collect_dump(dump, name, marks_wanted(load(tuple(self.rules)).fixes.values()))
+        marks = marks_wanted(load(tuple(self.rules)).fixes.values())
+        found = collect_dump(dump, name, marks, self.kinds)
         info = found.inputs[0]
         try:
             records = dump.dmesg()

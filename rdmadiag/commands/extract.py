@@ -2,19 +2,27 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rdmadiag.gather import Gatherer
+
+if TYPE_CHECKING:
+    from rdmadiag.vmcore.dump import Dump
 
 
 def extract(vmcore: str, out: Path, rules: Sequence[Path] = ()) -> tuple[str, int]:
     """
-    Write the pages of *vmcore* that the diagnosis reads to *out*, a dump that gives the same findings.
+    Write the pages of *vmcore* that the diagnosis reads to *out*, a dump that gives the same findings and tables.
 
     :returns: What was written, in words, and the exit status.
     :raises UserError: If the dump cannot be read, or the capsule cannot be written.
     """
     from rdmadiag.vmcore.capsule import extract as cut
+    from rdmadiag.vmcore.collect.run import collect_dump, kinds_on_demand
 
-    gatherer = Gatherer(rules)
-    written = cut(vmcore, out, gatherer.read_dump)
+    def read(dump: "Dump") -> None:
+        Gatherer(rules).read_dump(dump)
+        collect_dump(dump, kinds=kinds_on_demand())
+
+    written = cut(vmcore, out, read)
     return f"{out}: {written.pages} pages, {written.bytes:,} bytes\n", 0

@@ -20,10 +20,10 @@ def inspect(
     """
     if table not in (*TABLES, "log"):
         raise UserError(f"there is no table {table!r}; there are {', '.join((*TABLES, 'log'))}")
-    collected = Gatherer(debuginfo=debuginfo).gather([name])
     if table == "log":
-        return log_table(collected.facts, form), 0
+        return log_table(Gatherer(debuginfo=debuginfo).gather([name]).facts, form), 0
     kind = TABLES[table][0]
+    collected = Gatherer(debuginfo=debuginfo, kinds=(kind,)).gather([name])
     lost = [c for c in collected.coverage if c.kind == kind and c.status != "complete"]
     text = render(table, (f for f in collected.facts if f.kind == kind), form, width)
     if form == "text":

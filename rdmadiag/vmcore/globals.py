@@ -107,6 +107,10 @@ GLOBALS: tuple[Global, ...] = (
     Global("ib_nodev_conns", "struct list_head", "rds_rdma", "net/rds/ib.c"),
     Global("rds_wq", "struct workqueue_struct *", "rds", "net/rds/threads.c"),
     Global("rds_sock_list", "struct list_head", "rds", "net/rds/af_rds.c"),
+    Global("rds_cong_tree", "struct rb_root", "rds", "net/rds/cong.c"),
+    Global("rds_stats", "struct rds_statistics", "rds", "net/rds/stats.c"),
+    Global("rds_ib_stats", "struct rds_ib_statistics", "rds_rdma", "net/rds/ib_stats.c"),
+    Global("rds_tcp_stats", "struct rds_tcp_statistics", "rds_tcp", "net/rds/tcp_stats.c"),
     # RDMA core
     Global("devices", "struct xarray", "ib_core", "drivers/infiniband/core/device.c"),
     Global("clients", "struct xarray", "ib_core", "drivers/infiniband/core/device.c"),
@@ -119,6 +123,7 @@ GLOBALS: tuple[Global, ...] = (
     Global("nvme_subsystems", "struct list_head", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_rdma_ctrl_list", "struct list_head", "nvme_rdma", "drivers/nvme/host/rdma.c"),
     Global("device_list", "struct list_head", "nvme_rdma", "drivers/nvme/host/rdma.c"),
+    Global("nvmet_rdma_queue_list", "struct list_head", "nvmet_rdma", "drivers/nvme/target/rdma.c"),
     Global("nvme_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_reset_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_delete_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),

@@ -1,12 +1,12 @@
 """One row of facts, each of its fields read on its own: what cannot be read costs that field only."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from rdmadiag.facts.model import Fact, Fields
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 
-__all__ = ("Row", "hex_or_none", "isolated")
+__all__ = ("Row", "hex_or_none", "isolated", "until_broken")
 
 T = TypeVar("T")
 
@@ -60,3 +60,11 @@ def isolated(
         except READ_ERRORS as error:
             problems.append(f"{name(one)} cannot be read: {why(error)}")
     return facts
+
+
+def until_broken(objects: Iterable[T], problems: list[str], what: str) -> Iterator[T]:
+    """Iterate over what a walk gives; where it breaks costs what is behind it and a line in *problems*."""
+    try:
+        yield from objects
+    except READ_ERRORS as error:
+        problems.append(f"{what}: {why(error)}")

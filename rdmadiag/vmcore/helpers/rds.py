@@ -26,6 +26,7 @@ __all__ = (
     "path_drop_reason",
     "path_flag_names",
     "path_for_each_message",
+    "path_for_each_queued",
     "path_member",
     "path_reconnect_start",
     "path_reconnect_work",
@@ -283,7 +284,18 @@ def path_for_each_message(cp: Object) -> Iterator[Object]:
     :return: Iterator of ``struct rds_message *`` objects.
     """
     for queue in ("send_queue", "retrans"):
-        yield from list_entries("struct rds_message", path_member(cp, queue), "m_conn_item")
+        yield from path_for_each_queued(cp, queue)
+
+
+def path_for_each_queued(cp: Object, queue: str) -> Iterator[Object]:
+    """
+    Iterate over the messages of one queue of a path.
+
+    :param cp: ``struct rds_conn_path *``
+    :param queue: ``send_queue`` (to send) or ``retrans`` (sent and not acknowledged).
+    :return: Iterator of ``struct rds_message *`` objects.
+    """
+    return list_entries("struct rds_message", path_member(cp, queue), "m_conn_item")
 
 
 def rds_message_bytes(message: Object) -> int:

@@ -1,0 +1,109 @@
+"""Resources of RDMA devices, and who holds them: what ``rdma resource show`` prints."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from drgn import Object
+
+from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.helpers.enums import enum_value_name
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device, ib_device_name, ib_qp_state
+from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_state
+from rdmadiag.vmcore.helpers.restrack import Resource, for_each_resource, resource_owner
+
+KINDS = ("rdma.resource",)
+ON_DEMAND = True
+_KIND = KINDS[0]
+
+
+class Held(NamedTuple):
+    """A resource and the name of its device."""
+
+    device: str
+    resource: Resource
+
+
+def collect(view: View) -> Collected:
+    """Return an ``rdma.resource`` fact for each resource of each device."""
+    if coverage := view.not_here(_KIND, "ib_core", "ib_wq", "struct rdma_restrack_entry"):
+        return Collected(coverage=[coverage])
+    problems: list[str] = []
+    facts = isolated(
+        _resources(view, problems),
+        partial(_fact, view),
+        problems,
+        lambda one: f"{one.resource.type} {one.resource.entry.value_():#x}",
+    )
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+
+
+def _resources(view: View, problems: list[str]) -> Iterator[Held]:
+    devices = for_each_ib_device(view.prog)
+    for device in until_broken(devices, problems, "the devices"):
+        name = ib_device_name(device)
+        walk = for_each_resource(device)
+        for resource in until_broken(walk, problems, f"the resources of {name}"):
+            yield Held(name, resource)
+
+
+def _fact(view: View, held: Held) -> Fact:
+    resource, row = held.resource, Row()
+    row.fields |= {"device": held.device, "type": resource.type}
+    row.read("id", lambda: int(resource.entry.id.value_()))
+    kernel, task = resource_owner(resource.entry)
+    owner = view.tasks.at(int(task.value_())) if task else None
+    row.fields |= {
+        "kernel": kernel or None,
+        "pid": owner.pid if owner else None,
+        "comm": owner.comm if owner else None,
+        "address": None,
+        "details": {},
+    }
+    found = row.value("object", resource.object)
+    if found is not None:
+        row.fields["address"] = hex(found.value_())
+        row.fields["details"] = _details(resource.type, found)
+    row.fields["problems"] = row.problems
+    address = int(found.value_()) if found is not None else 0
+    holder = kernel or (f"pid {owner.pid} ({owner.comm})" if owner else "nobody known")
+    text = f"{resource.type} {row.fields['id']} of {held.device}, held by {holder}"
+    return view.fact(_KIND, row.fields, f"restrack {resource.type}", address, text)
+
+
+_READERS: dict[str, dict[str, Callable[[Object], object]]] = {
+    "QP": {
+        "number": lambda qp: int(qp.qp_num.value_()),
+        "qp_type": lambda qp: enum_value_name(qp.qp_type, "IB_QPT_"),
+        "state": ib_qp_state,
+        "send_cq": lambda qp: hex(qp.send_cq.value_()),
+        "recv_cq": lambda qp: hex(qp.recv_cq.value_()),
+    },
+    "CQ": {
+        "entries": lambda cq: int(cq.cqe.value_()),
+        "users": lambda cq: int(cq.usecnt.counter.value_()),
+        "poll": lambda cq: enum_value_name(cq.poll_ctx, "IB_POLL_"),
+        "vector": lambda cq: int(cq.comp_vector.value_()),
+    },
+    "PD": {"users": lambda pd: int(pd.usecnt.counter.value_())},
+    "MR": {
+        "bytes": lambda mr: int(mr.length.value_()),
+        "lkey": lambda mr: hex(mr.lkey.value_()),
+        "rkey": lambda mr: hex(mr.rkey.value_()),
+    },
+    "CM_ID": {"state": rdma_id_state},
+}
+
+
+def _details(type_: str, found: Object) -> Fields:
+    """Return what is to be said of an object of a type; what this kernel does not have is left out."""
+    details: Fields = {}
+    for name, read in _READERS.get(type_, {}).items():
+        try:
+            details[name] = read(found)
+        except READ_ERRORS:
+            details[name] = None
+    return details
