@@ -42,13 +42,13 @@ class Stamp:
     @property
     def known(self) -> bool:
         """Whether it says anything."""
-        return not (self.wall is self.date is self.uptime is self.delta is None)
+        return any(x is not None for x in (self.wall, self.date, self.uptime, self.delta))
 
     def filled(self, other: "Stamp") -> "Stamp":
         """Return this stamp with what *other*, the one around it, knows better."""
         if self.wall is None and other.wall is not None:
             return Stamp(other.wall, None, self.uptime, self.delta, self.boot or other.boot)
-        if self.wall is self.date is self.delta is None:
+        if self.wall is None and self.date is None and self.delta is None:
             uptime = other.uptime if self.uptime is None else self.uptime
             return Stamp(None, other.date, uptime, other.delta, self.boot or other.boot)
         return self
