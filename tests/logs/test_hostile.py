@@ -20,7 +20,7 @@ MAX_RSS_MIB = 200
 GOOD = b"Sep 29 22:32:33 db01 kernel: mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
 
 CHILD = """
-    import json, os, resource, sys
+    import json, os, sys
     from rdmadiag.inputs import open_input
     from rdmadiag.logs.collect import LogCollector
     from rdmadiag.logs.options import LogOptions
@@ -44,7 +44,9 @@ CHILD = """
             out["problems"] += [f"{p.what} | {p.where}" for i in part.inputs for p in i.problems]
             out["records"] += sum(i.records for i in part.inputs)
             out["unparsed"] += sum(i.unparsed for i in part.inputs)
-    out["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # ru_maxrss would count what the parent held when it forked.
+    peak = next(row for row in open("/proc/self/status") if row.startswith("VmHWM"))
+    out["rss"] = int(peak.split()[1]) / 1024
     print(json.dumps(out))
 """
 
