@@ -114,8 +114,8 @@ def _single(source: Source, head: bytes, stream: Stream, kind: Kind) -> Iterator
     elif not source.archive or _is_wanted(source, head, kind):
         source.kind = "log"
         source.stream = Utf8(stream) if kind is Kind.UTF16 else stream
-        if kind is Kind.BINARY:
-            source.report("most of this is not text", 0)
+        if kind in (Kind.BINARY, Kind.EMPTY):
+            source.report("most of this is not text" if kind is Kind.BINARY else "it is empty", 0)
         yield source
 
 

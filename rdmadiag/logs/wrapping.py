@@ -65,7 +65,9 @@ _KERNEL_TEXT = re.compile(
 )
 _LAST_WORD = re.compile(r"(?:\A|[\s(\"'])(?:[A-Za-z]{2,}|\d{2,}|[\w.:-]+[,:;])\Z")
 _FIRST_WORD = re.compile(r"[(\"']?[A-Za-z]{2,}[.,:;)]?(?:\s|\Z)")
-_ELISION = re.compile(r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z")
+_ELISION = re.compile(
+    r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z|-- (?:Boot|Reboot|Logs begin|Journal begins|No entries)\b"
+)
 _OPENING = ("_", "=", "/", "(", "<")
 _CLOSING = ("=", ")", "]", ",", ".", ";", ">", ":")
 

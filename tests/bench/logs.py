@@ -1,7 +1,7 @@
 """
 How fast logs are read, beside ripgrep: one line a job with the ratio of the times and the peak memory of both.
 
-    python tests/bench/logs.py [--size MB] [--runs N] [JOB...]
+    python tests/bench/logs.py [--size MB] [--runs N] [--searchkit PYTHON] [JOB...]
 
 ripgrep counts the lines that match with one ``-e`` for each shipped event rule. Whole processes are timed,
 files in the page cache, output to nowhere, median of the runs after one that is not counted.
@@ -9,6 +9,7 @@ files in the page cache, output to nowhere, median of the runs after one that is
 
 import argparse
 import gzip
+import json
 import os
 import random
 import re
@@ -23,6 +24,15 @@ from rdmadiag.data import data_dir
 from rdmadiag.logs.vocabulary import Vocabulary
 
 RDMAID = [sys.executable, "-m", "rdmadiag", "diagnose", "--format", "json", "--fail-on", "never"]
+SEARCHKIT = """
+import json, sys
+from searchkit import FileSearcher, SearchDef
+if __name__ == "__main__":
+    searcher = FileSearcher()
+    for pattern in json.loads(sys.argv[1]):
+        searcher.add(SearchDef(".*" + pattern), path=sys.argv[2])
+    searcher.run()
+"""
 UNIT = [sys.executable, "-c", "pass"]
 
 SERVICES = (
@@ -87,38 +97,52 @@ def ripgrep(*options):
     ]
 
 
+def searchkit(python, path):
+    """Return the command that looks for 30 event rules with hotsos' engine."""
+    rules = sorted({r.pattern for r in Vocabulary.load([data_dir("rules")]).rules}, key=len)
+    plain = [re.sub(r"\(\?P<\w+>", "(?:", rule) for rule in rules]
+    script = path.with_suffix(".py")
+    script.write_text(SEARCHKIT)
+    return [str(python), str(script), json.dumps(plain[:30]), str(path)]
+
+
 def run(command):
-    """Return seconds and peak memory in MiB of a process (the largest one of it and its children)."""
+    """Return seconds, CPU seconds with its children, and peak memory in MiB of a process."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise SystemExit(f"{command[:4]}: exit status {process.returncode}")
-    return time.perf_counter() - began, usage.ru_maxrss / 1024
+    seconds = time.perf_counter() - began
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def measured(command, runs):
-    """Return the median time and the largest memory of some runs."""
+    """Return the median times and the largest memory of some runs."""
     results = [run(command) for _ in range(runs + 1)][1:]
-    return statistics.median(r[0] for r in results), max(r[1] for r in results)
+    seconds, cpu, memory = zip(*results, strict=True)
+    return statistics.median(seconds), statistics.median(cpu), max(memory)
 
 
-def compare(name, ours, theirs, runs, unit=1):
+def compare(name, ours, theirs, runs):
     """Print one line."""
-    (a, rss_a), (b, rss_b) = measured(ours, runs), measured(theirs, runs)
-    ratio = a / b / unit
-    print(f"{name}: {ratio:.2f} x ({a:.2f} s, {rss_a:.0f} MiB; against {b:.2f} s, {rss_b:.0f} MiB)")
+    (a, cpu_a, rss_a), (b, cpu_b, rss_b) = measured(ours, runs), measured(theirs, runs)
+    print(
+        f"{name}: {a / b:.2f} x ({a:.2f} s, CPU {cpu_a:.2f} s, {rss_a:.0f} MiB;"
+        f" against {b:.2f} s, CPU {cpu_b:.2f} s, {rss_b:.0f} MiB)"
+    )
 
 
-def jobs(folder, size, runs):
+def jobs(folder, size, runs, python):
     """Return the jobs by name."""
     plain, packed, small = (
         folder / f"syslog-{size}",
         folder / f"syslog-{size}.gz",
         folder / "syslog-1",
     )
-    for path, megabytes in ((plain, size), (small, 1)):
+    hundred = folder / "syslog-100"
+    for path, megabytes in ((plain, size), (small, 1), (hundred, 100)):
         if not path.exists():
             make_syslog(path, megabytes)
     if not packed.exists():
@@ -138,6 +162,12 @@ def jobs(folder, size, runs):
         "gzip": lambda: compare(
             f"{size} MB syslog in gzip", [*RDMAID, str(packed)], [*ripgrep("-z"), str(packed)], runs
         ),
+        "searchkit": lambda: compare(
+            "100 MB syslog against searchkit with 30 rules",
+            [*RDMAID, str(hundred)],
+            searchkit(python, hundred),
+            min(runs, 1),
+        ),
         "small": lambda: compare(
             "1 MB log, in units of python -c pass", [*RDMAID, str(small)], UNIT, runs
         ),
@@ -152,10 +182,13 @@ def main():
     parser.add_argument(
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "rdmadiag-bench"
     )
+    parser.add_argument("--searchkit", type=Path, help="a Python that has searchkit")
     parser.add_argument("jobs", nargs="*")
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
-    known = jobs(options.folder, options.size, options.runs)
+    known = jobs(options.folder, options.size, options.runs, options.searchkit)
+    if options.searchkit is None:
+        known.pop("searchkit")
     for name in options.jobs or known:
         known[name]()
 
