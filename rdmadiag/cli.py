@@ -165,7 +165,9 @@ def diagnose(
     templates: Templates = None,
     baseline: Baseline = None,
     fail_on: FailOnOption = FailOn.info,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Log files read at the same time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=64, help="Processes that read logs; 0: one for each CPU.")
+    ] = 0,
 ) -> Result:
     """Say what is wrong: read dumps and logs and report findings with their evidence."""
     from rdmadiag.commands import diagnose as command

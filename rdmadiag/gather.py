@@ -1,9 +1,8 @@
 """Reading all inputs: which station reads each, and the facts of all of them together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,8 @@ from rdmadiag.errors import UserError
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.facts.merge import merge
 from rdmadiag.facts.model import Collected, Coverage, InputInfo, Problem
-from rdmadiag.inputs.opening import open_input
+from rdmadiag.inputs.files import STDIN, Target, expand
+from rdmadiag.inputs.opening import open_target
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.vocabulary import Vocabulary
@@ -48,26 +48,25 @@ class Gatherer:
 
         :raises UserError: If none of them can be read.
         """
-        logs = self._logs(inputs)
-        first = next(logs, None)
-        if first is not None:
-            from rdmadiag.logs.collect import LogCollector
-
-            collector = LogCollector(self.vocabulary, self.options)
-            for part in collector.collect(chain([first], logs)):
-                self.collected.add(part)
+        targets = expand(inputs)
+        dumps = [t for t in targets if _is_dump(t)]
+        for target in dumps:
+            for source in open_target(target):
+                self.collected.add(self._read_dump(source))
+        if len(dumps) < len(targets):
+            self._read_logs([t for t in targets if t not in dumps])
         _refuse_nothing(self.collected.inputs)
         merge(self.collected)
         return self.collected
 
-    def _logs(self, inputs: Sequence[str]) -> Iterator[Source]:
-        """Read the dumps among *inputs*, and hand on what is not a dump."""
-        for name in inputs:
-            for source in open_input(name):
-                if source.kind in ("vmcore", "live"):
-                    self.collected.add(self._read_dump(source))
-                else:
-                    yield source
+    def _read_logs(self, targets: Sequence[Target]) -> None:
+        """Read logs, and the dumps that lie in the same folders."""
+        from rdmadiag.logs.collect import LogCollector
+        from rdmadiag.logs.parallel import collect_targets
+
+        for parts, dumps in collect_targets(LogCollector(self.vocabulary, self.options), targets):
+            for part in (*map(self._read_dump, dumps), *parts):
+                self.collected.add(part)
 
     def _read_dump(self, source: Source) -> Collected:
         from rdmadiag.vmcore.dump import open_dump
@@ -98,6 +97,13 @@ class Gatherer:
             found.coverage += log_coverage(self.vocabulary, info, "failed", reason)
         info.problems += [p for p in dump.problems if p not in info.problems]
         return found
+
+
+def _is_dump(target: Target) -> bool:
+    if len(target.names) != 1 or target.problems or target.names[0] == STDIN:
+        return False
+    source = next(open_target(target), None)
+    return source is not None and source.kind in ("vmcore", "live")
 
 
 def _unreadable(source: Source, reason: str) -> Collected:

@@ -35,7 +35,7 @@ class Request:
     until: str | None = None
     only: Sequence[str] = ()
     ignore: Sequence[str] = ()
-    jobs: int = 1
+    jobs: int = 0
 
 
 def diagnose(request: Request, output: Output) -> tuple[str, int]:
@@ -55,7 +55,7 @@ def make_report(request: Request) -> Report:
     """
     clock = Clock()
     rules = choose(load_diagnoses(rule_dirs(request.rules)), request.only, request.ignore)
-    options = LogOptions(moment(request.since), moment(request.until))
+    options = LogOptions(moment(request.since), moment(request.until), jobs=request.jobs)
     gatherer = Gatherer(request.rules, request.debuginfo, options)
     return conclude(gatherer.gather(request.inputs), rules, request.rules, clock)
 
