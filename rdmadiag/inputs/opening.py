@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.inputs.decompress import Decompressed
 from rdmadiag.inputs.files import STDIN, Target, expand, rotation_date
 from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.members import Interest, interest, looks_like_log
 from rdmadiag.inputs.sniff import COMPRESSED, DUMPS, HEAD, LOGS, Kind, sniff
 from rdmadiag.inputs.source import Source
-from rdmadiag.inputs.streams import Decompressed, FileStream, Joined, PipeStream, Stream, Utf8
+from rdmadiag.inputs.streams import FileStream, Joined, PipeStream, Stream, Utf8
 
 if TYPE_CHECKING:
     from rdmadiag.inputs.tar import Member

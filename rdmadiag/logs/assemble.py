@@ -1,14 +1,14 @@
 """From lines to the heads and messages of records: what was wrapped is joined, what was glued is parted."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs import lines, wrapping
-from rdmadiag.logs.grammar import Parsed, parse, strip_lead, strip_marks
+from rdmadiag.logs.entries import bare, one_line, pretty, unquoted
+from rdmadiag.logs.grammar import Parsed, parse, strip_marks
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.lines import Line
-from rdmadiag.logs.structured import parse_export, parse_json, parse_object
+from rdmadiag.logs.structured import parse_export, parse_json
 
 MAX_ENTRY_LINES = 512
 MAX_OBJECT_LINES = 64
@@ -95,7 +95,7 @@ class Assembler:
         units: list[Unit] = []
         if self._soft:
             last, self._soft = self._soft, []
-            for piece in _unquoted(last):
+            for piece in unquoted(last):
                 units += self._line(piece, lines.text_of(piece.raw)[0])
         return units + self._close()
 
@@ -107,7 +107,7 @@ class Assembler:
         if lines.ends_softly(line.raw) and len(self._soft) < MAX_ENTRY_LINES:
             return []
         soft, self._soft = self._soft, []
-        return _unquoted(soft)
+        return unquoted(soft)
 
     def _stray(self, line: Line, text: str) -> list[Unit]:
         """Take in what follows a carriage return inside a line."""
@@ -132,7 +132,7 @@ class Assembler:
         after_head = opened is not None and (opened.headed or opened.indented)
         units = self._close()
         if text.strip():
-            units += self._begin(line, text, _bare(text), headed=False)
+            units += self._begin(line, text, bare(text), headed=False)
             if self._open:
                 self._open.indented = after_head and text[0] in " \t"
             return units
@@ -223,7 +223,7 @@ class Assembler:
             if not text.startswith("{") and not parsed:
                 return units + self._text_line(line, text)
             if text.strip():
-                units += self._begin(line, text, parsed or _bare(text), headed=bool(parsed))
+                units += self._begin(line, text, parsed or bare(text), headed=bool(parsed))
         else:
             units = []
         if parsed and self._open:
@@ -243,9 +243,7 @@ class Assembler:
             return [] if opened.lines < MAX_ENTRY_LINES else self._close()
         units = self._close()
         if text.strip():
-            self._open = _Open(
-                line, line.raw, _bare(text), False, len(text), quotes=text.count('"')
-            )
+            self._open = _Open(line, line.raw, bare(text), False, len(text), quotes=text.count('"'))
         return units
 
     def _entry_line(self, line: Line, text: str) -> list[Unit]:
@@ -260,7 +258,7 @@ class Assembler:
             return []
         units = self._close()
         if line.raw.strip():
-            self._open = _Open(line, line.raw, _bare(text), False, 0)
+            self._open = _Open(line, line.raw, bare(text), False, 0)
         return units
 
     def _close_entry(self, opened: _Open) -> list[Unit]:
@@ -276,50 +274,11 @@ class Assembler:
         if layout.style == "export":
             return parse_export(opened.raw, layout.hints)
         if layout.style == "pretty":
-            return _pretty(opened.raw, layout)
+            return pretty(opened.raw, layout)
         text = opened.parsed.message
         parsed = (
-            layout.columns.parse(_one_line(text, layout), layout.hints) if layout.columns else None
+            layout.columns.parse(one_line(text, layout), layout.hints) if layout.columns else None
         )
         if parsed is None and (layout.columns is None or text.rstrip("\r") != layout.columns.head):
             self.tally.unparsed += 1
         return parsed
-
-
-def _bare(text: str) -> Parsed:
-    from rdmadiag.logs.stamps import Stamp
-
-    return Parsed(Stamp(), strip_lead(text))
-
-
-def _unquoted(soft: list[Line]) -> list[Line]:
-    """Undo quoted-printable; quote marks that the lines got since are not in the text that was broken."""
-    first = soft[0]
-    marks = lines.lead_of(first.raw)
-    raw = b"\n".join([first.raw, *(x.raw.removeprefix(marks) for x in soft[1:])])
-    return [Line(first.number, first.offset, part) for part in lines.unquoted(raw).split(b"\n")]
-
-
-def _one_line(text: str, layout: Layout) -> str:
-    """Undo line ends inside a row: an export that was cut at some width, not a message of several lines."""
-    parts = text.split("\n")
-    whole = parts[0].rstrip("\r")
-    for before, part in pairwise(parts):
-        cut = len(before) == layout.hard_width
-        whole = wrapping.joined(whole, part.rstrip("\r"), cut=cut)
-    return whole
-
-
-def _pretty(raw: bytes, layout: Layout) -> Parsed | None:
-    """Read an object that is spread over lines, in whatever list it stands."""
-    import msgspec
-
-    body = raw[raw.find(b"{") :]
-    end = next(
-        (n for n, x in enumerate(body.split(b"\n")) if n and x.strip().startswith(b"}")), None
-    )
-    try:
-        data = msgspec.json.decode(b"\n".join(body.split(b"\n")[:end]) + b"}")
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return parse_object(data, layout.hints) if isinstance(data, dict) else None

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from rdmadiag.logs.grammar import LEVELS, Hints, Parsed, parse, short_host
+from rdmadiag.logs.grammar import Hints, Parsed, parse, short_host
+from rdmadiag.logs.shapes import LEVELS
 from rdmadiag.logs.stamps import Stamp, iso_epoch
 
 MESSAGE_KEYS = (

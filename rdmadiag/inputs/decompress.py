@@ -1,0 +1,171 @@
+"""Decompressed streams: what comes before damage is given, and no stream grows beyond all measure."""
+
+from typing import Protocol, cast
+
+from rdmadiag.inputs.limits import Limits
+from rdmadiag.inputs.sniff import Kind
+from rdmadiag.inputs.streams import Report, Stream
+
+INPUT_CHUNK = 64 << 10
+SMALL_CHUNK = 1 << 10
+OUTPUT_CHUNK = 1 << 20
+_LONG_LINE = 4096
+
+
+class _Decompressor(Protocol):
+    """The interface of the standard library's ``bz2`` and ``lzma``, which ``isal`` has, too."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _Zstd:
+    """
+    zstandard's decompressor with the interface of the others.
+
+    It has no limit on what one call gives, but so few bytes go in that some MiB at most come out.
+    """
+
+    @property
+    def needs_input(self) -> bool:
+        return True
+
+    def __init__(self, window: int) -> None:
+        import zstandard
+
+        self._object = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data
+
+    def decompress(self, data: bytes, _max_length: int = -1) -> bytes:
+        return self._object.decompress(data)
+
+
+def _decompressor(kind: Kind, limits: Limits) -> _Decompressor:
+    if kind is Kind.GZIP:
+        from isal import igzip_lib
+
+        gzip: _Decompressor = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        return gzip
+    if kind is Kind.XZ:
+        import lzma
+
+        return lzma.LZMADecompressor(memlimit=limits.window)
+    if kind is Kind.BZIP2:
+        import bz2
+
+        return bz2.BZ2Decompressor()
+    return _Zstd(limits.window)
+
+
+def _errors(kind: Kind) -> tuple[type[Exception], ...]:
+    """What a decompressor raises on bad data."""
+    if kind is Kind.GZIP:
+        from isal import igzip_lib
+
+        # isal's stubs call the exception an instance
+        return (cast(type[Exception], igzip_lib.IsalError), OSError, EOFError)
+    if kind is Kind.XZ:
+        import lzma
+
+        return (lzma.LZMAError, EOFError)
+    if kind is Kind.ZSTD:
+        import zstandard
+
+        return (zstandard.ZstdError,)
+    return (OSError, EOFError, ValueError)
+
+
+class Decompressed:
+    """
+    A decompressed stream, with all its concatenated parts.
+
+    What comes before damage, or before the end of a file that was cut short, is given; then the stream ends
+    and the damage is reported. So it is when the stream grows beyond all measure.
+    """
+
+    def __init__(self, source: Stream, kind: Kind, limits: Limits, report: Report) -> None:
+        """:param kind: One of :data:`rdmadiag.inputs.sniff.COMPRESSED`."""
+        self._source = source
+        self._kind = kind
+        self._limits = limits
+        self._report = report
+        self._errors = _errors(kind)
+        self._decoder = _decompressor(kind, limits)
+        self._chunk = SMALL_CHUNK if kind is Kind.ZSTD else INPUT_CHUNK
+        self._pending = memoryview(b"")
+        self._waiting = b""
+        self._begun = self._done = False
+        self.consumed = self.produced = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most *size* bytes, ``b""`` at the end."""
+        while not self._pending and not self._done:
+            self._pending = memoryview(self._step())
+        data, self._pending = bytes(self._pending[:size]), self._pending[size:]
+        return data
+
+    def _step(self) -> bytes:
+        if self._decoder.eof and not self._next_part():
+            return b""
+        data = self._input() if self._decoder.needs_input else b""
+        if self._done:
+            return b""
+        try:
+            out = self._decoder.decompress(data, OUTPUT_CHUNK)
+        except self._errors as error:
+            self._stop(f"{self._kind.value} data are damaged ({error})")
+            return b""
+        self._begun = self._begun or bool(data)
+        self.produced += len(out)
+        self._check_growth(out)
+        return out
+
+    def _input(self) -> bytes:
+        data, self._waiting = self._waiting, b""
+        if not data:
+            data = self._source.read(self._chunk)
+            self.consumed += len(data)
+        if len(data) > self._chunk:
+            data, self._waiting = data[: self._chunk], data[self._chunk :]
+        if not data:
+            self._stop(f"{self._kind.value} data end too early" if self._begun else "")
+        return data
+
+    def _next_part(self) -> bool:
+        """Begin the next of the concatenated parts; padding of NULs after the last one is no part."""
+        rest = self._decoder.unused_data + self._waiting
+        rest = rest.lstrip(b"\0") or self._source.read(self._chunk).lstrip(b"\0")
+        if not rest:
+            self._done = True
+            return False
+        self._decoder = _decompressor(self._kind, self._limits)
+        self._waiting, self._begun = rest, False
+        return True
+
+    def _check_growth(self, out: bytes) -> None:
+        limits = self._limits
+        allowed = max(limits.free, limits.ratio * self.consumed)
+        if self.produced <= allowed:
+            return
+        if self.produced > allowed + limits.total or out.count(b"\n") * _LONG_LINE < len(out):
+            self._stop(
+                f"cut: {self.consumed} {self._kind.value} bytes became more than "
+                f"{self.produced >> 20} MiB that do not look like a log"
+            )
+
+    def _stop(self, why: str) -> None:
+        self._done = True
+        if why:
+            self._report(why, self.produced)
