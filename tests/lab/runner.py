@@ -80,6 +80,7 @@ class Run:
             "stop": lambda v: self.guests[v].stop(),
             "cont": lambda v: self.guests[v].cont(),
             "kill": lambda v: self.guests[v].kill(),
+            "unplug": lambda v: self.guests[v].qmp("set_link", name="wire", up=False),
             "dump": self._dump,
             "live": self._live,
             "crash": self._crash,

@@ -12,7 +12,9 @@ A scenario boots two guests, ``a`` and ``b``, takes its steps, and leaves one fo
       - a: fault mute ...           # in one guest
       - until-a: in_stack 4 f       # again and again until it succeeds (120 s; or {run: ..., within: 300})
       - sleep: 5
-      - stop: b                     # freeze the machine (also cont:, kill:)
+      - stop: b                     # freeze the machine (also cont:, kill:); not under traffic: its full wire
+                                    # would block the other guest's QEMU
+      - unplug: b                   # cut its wire
       - live: rds-stuck-recv        # compare the tool on the running guest with what that dump expects
       - dump: rds-stuck-recv        # freeze both, dump, go on
       - crash: name                 # panic guest a, let its crash kernel write the dumps
@@ -56,6 +58,7 @@ STEPS = {
     "stop",
     "cont",
     "kill",
+    "unplug",
     "dump",
     "live",
     "crash",
