@@ -1,6 +1,8 @@
 """Reading all inputs: which station reads each, and the facts of all of them together."""
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +17,7 @@ from rdmadiag.inputs.opening import open_target
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.vocabulary import Vocabulary
+from rdmadiag.progress import Progress, Task
 from rdmadiag.rules.load import rule_dirs
 
 if TYPE_CHECKING:
@@ -50,23 +53,27 @@ class Gatherer:
         """
         targets = expand(inputs)
         dumps = [t for t in targets if _is_dump(t)]
-        for target in dumps:
-            for source in open_target(target):
-                self.collected.add(self._read_dump(source))
-        if len(dumps) < len(targets):
-            self._read_logs([t for t in targets if t not in dumps])
+        with Progress() as progress, progress.task("reading", sum(map(_size, targets))) as done:
+            for target in dumps:
+                for source in open_target(target):
+                    self.collected.add(self._read_dump(source))
+                done.advance(_size(target))
+            if len(dumps) < len(targets):
+                self._read_logs([t for t in targets if t not in dumps], done)
         _refuse_nothing(self.collected.inputs)
         merge(self.collected)
         return self.collected
 
-    def _read_logs(self, targets: Sequence[Target]) -> None:
+    def _read_logs(self, targets: Sequence[Target], done: Task) -> None:
         """Read logs, and the dumps that lie in the same folders."""
         from rdmadiag.logs.collect import LogCollector
         from rdmadiag.logs.parallel import collect_targets
 
-        for parts, dumps in collect_targets(LogCollector(self.vocabulary, self.options), targets):
+        read = collect_targets(LogCollector(self.vocabulary, self.options), targets)
+        for target, (parts, dumps) in zip(targets, read, strict=True):
             for part in (*map(self._read_dump, dumps), *parts):
                 self.collected.add(part)
+            done.advance(_size(target))
 
     def _read_dump(self, source: Source) -> Collected:
         from rdmadiag.vmcore.dump import open_dump
@@ -97,6 +104,15 @@ class Gatherer:
             found.coverage += log_coverage(self.vocabulary, info, "failed", reason)
         info.problems += [p for p in dump.problems if p not in info.problems]
         return found
+
+
+def _size(target: Target) -> int:
+    """Return the bytes of a target's files, for the progress bar; 0 where nobody knows."""
+    total = 0
+    for name in target.names:
+        with suppress(OSError, ValueError):
+            total += os.stat(name).st_size  # noqa: PTH116 - names of the user, not paths of ours
+    return total
 
 
 def _is_dump(target: Target) -> bool:

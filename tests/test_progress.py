@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from rdmadiag.report import progress
-from rdmadiag.report.progress import Progress
+from rdmadiag import progress
+from rdmadiag.progress import Progress
 
 
 class Terminal(io.StringIO):
