@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from rdmadiag.facts.model import Collected, InputInfo
-from rdmadiag.inputs.sniff import Kind
+from rdmadiag.facts.kinds import KINDS
+from rdmadiag.facts.model import Collected, Coverage, InputInfo
+from rdmadiag.inputs.sniff import DUMPS, Kind
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.events import CONTEXT_LITERALS
 from rdmadiag.logs.finder import odd_literals
@@ -12,6 +13,7 @@ from rdmadiag.logs.prefilter import Search, make_search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
 from rdmadiag.logs.series import MakeTraces, Series
 from rdmadiag.logs.summary import summarize
+from rdmadiag.logs.traces import TRACE_KINDS
 
 MAX_SEARCHES = 16
 
@@ -63,7 +65,7 @@ class LogCollector:
         name = ""
         for source in sources:
             if source.kind != "log":
-                yield Collected(inputs=[_unread(source)])
+                yield _unread(source, self._vocabulary)
                 continue
             if series is None or not source.series or source.series != name:
                 if series:
@@ -87,6 +89,13 @@ def collect_log(
     return collected
 
 
-def _unread(source: Source) -> InputInfo:
+def _unread(source: Source, vocabulary: Vocabulary) -> Collected:
+    """Return the problems of what is no log; what it may have held was not looked for."""
     kind = "archive" if source.format is Kind.TAR else source.kind
-    return InputInfo(source.name, kind, bytes=source.size or 0, problems=source.problems)
+    info = InputInfo(source.name, kind, bytes=source.size or 0, problems=source.problems)
+    if not source.problems:
+        return Collected([info])
+    kinds = vocabulary.event_kinds | TRACE_KINDS | (set(KINDS) if source.format in DUMPS else set())
+    why = source.problems[0].what
+    rows = [Coverage(k, source.name, "failed", why) for k in sorted(kinds)]
+    return Collected([info], coverage=rows)

@@ -101,7 +101,10 @@ class EventReader:
             if before and record.line - before.line <= MAX_BETWEEN:
                 self._facts(self.say(before.message), record, source, int(repeated["count"]))
             return
+        self._last.pop(record.host, None)
         self._last[record.host] = record
+        if len(self._last) > MAX_BETWEEN:  # the oldest is too far away by now
+            del self._last[next(iter(self._last))]
         self._note(record)
         said = self.say(record.message) if said is None else said
         self._facts(said, record, source, record.repeated)

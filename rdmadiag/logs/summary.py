@@ -147,5 +147,7 @@ def _gap(series: "Series", part: "Part") -> str:
     damage: Sequence[Problem] = part.source.problems[: part.read_problems]
     if damage:
         return damage[0].what
+    if part.cuts.count:
+        return f"{part.cuts.count} lines are too long to be read whole"
     lost = {k: n for k, n in series.events.suppressed.items() if k in WHOLESALE}
     return "messages were suppressed: " + _listed(lost) if lost else ""

@@ -199,3 +199,28 @@ def test_file_that_is_cut_short_while_it_is_read(tmp_path, vocabulary):
     assert len([f for f in collected.facts if f.kind == "hca.cq_error"]) == 100
     assert "became shorter" in collected.inputs[0].problems[0].what
     assert {c.status for c in collected.coverage} == {"partial"}
+
+
+def test_what_was_not_read_was_not_looked_for(tmp_path, vocabulary):
+    from rdmadiag.inputs import open_input
+    from rdmadiag.logs.collect import LogCollector
+    from rdmadiag.logs.options import LogOptions
+
+    (tmp_path / "twice").write_bytes(gzip.compress(gzip.compress(GOOD)))
+    (tmp_path / "long").write_bytes(GOOD + b"x" * 3_000_000 + b"\n" + GOOD)
+    for name, status in (("twice", "failed"), ("long", "partial")):
+        sources = open_input(str(tmp_path / name))
+        parts = list(LogCollector(vocabulary, LogOptions(now=1.77e9)).collect(sources))
+        rows = [c for part in parts for c in part.coverage if c.kind == "rds.connection_dropped"]
+        assert [row.status for row in rows] == [status]
+
+
+def test_hosts_without_end_are_not_kept(vocabulary):
+    from rdmadiag.facts.model import Moment
+    from rdmadiag.logs.events import EventReader
+    from rdmadiag.logs.records import Record
+
+    reader = EventReader(vocabulary)
+    for n in range(1000):
+        reader.read(Record(n, n, b"", f"h{n}", Moment(), None, "", "kernel", "hello", 1), "x")
+    assert len(reader._last) <= 64
