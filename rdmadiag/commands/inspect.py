@@ -5,7 +5,8 @@ from pathlib import Path
 
 from rdmadiag.errors import UserError
 from rdmadiag.gather import Gatherer
-from rdmadiag.report.tables import TABLES, log_table, render
+from rdmadiag.report.columns import TABLES
+from rdmadiag.report.tables import log_table, render
 
 
 def inspect(

@@ -67,7 +67,9 @@ def test_facts_can_be_written_as_json(name):
 @pytest.mark.parametrize("name", ALL)
 def test_coverage(name):
     rows = {one.kind: one for one in collected(name).coverage}
-    assert set(rows) == {kind for module in collectors() for kind in module.KINDS} - kinds_on_demand()
+    assert (
+        set(rows) == {kind for module in collectors() for kind in module.KINDS} - kinds_on_demand()
+    )
     absent = CONNECTION if name in NVME else CONTROLLER
     assert {kind: row.status for kind, row in rows.items()} == {
         kind: "absent" if kind == absent else "complete" for kind in rows

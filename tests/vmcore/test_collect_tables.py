@@ -6,7 +6,7 @@ import pytest
 from drgn import Object
 
 from rdmadiag.facts.kinds import KINDS
-from rdmadiag.report.tables import TABLES
+from rdmadiag.report.columns import TABLES
 from rdmadiag.vmcore.collect.run import collect_dump, kinds_on_demand
 from rdmadiag.vmcore.helpers.rds_sock import cong_map_ports, for_each_rds_cong_map
 
