@@ -8,12 +8,11 @@ queue are in the drivers' own structures.
 
 from collections.abc import Iterator
 
-from drgn import FindObjectFlags, Object, Program, cast, container_of
-from drgn.helpers.linux.xarray import xa_for_each
+from drgn import FindObjectFlags, Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enum_names, enum_value_name
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.walk import list_entries
+from rdmadiag.vmcore.walk import list_entries, xarray_entries
 
 __all__ = (
     "for_each_ib_device",
@@ -64,9 +63,8 @@ def for_each_ib_device(prog: Program) -> Iterator[Object]:
         head = prog.object("device_list", FindObjectFlags.VARIABLE, _DEVICE_C)
         yield from list_entries("struct ib_device", head, "core_list")
         return
-    type_ = prog.type("struct ib_device *")
-    for _, entry in xa_for_each(devices.address_of_()):
-        yield cast(type_, entry)
+    for _, device in xarray_entries("struct ib_device *", devices.address_of_()):
+        yield device
 
 
 def ib_device_name(device: Object) -> str:

@@ -14,7 +14,7 @@ from drgn.helpers.linux.idr import idr_for_each
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import timer_pending
-from rdmadiag.vmcore.walk import list_entries
+from rdmadiag.vmcore.walk import list_entries, xarray_entries
 
 __all__ = (
     "barrier_task",
@@ -220,6 +220,19 @@ def for_each_worker_pool(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct worker_pool *`` objects.
     """
+    idr = prog["worker_pool_idr"]
+    # Since Linux kernel commit 371c752dc669 ("xarray: Track free entries in an XArray") and its series (in v4.20),
+    # an IDR is an xarray; before that, it is a tree of its own.
+    try:
+        is_xarray = idr.idr_rt.type_.tag == "xarray"
+    except AttributeError:
+        is_xarray = False
+    if is_xarray:
+        for _, pool in xarray_entries(
+            "struct worker_pool *", idr.idr_rt.address_of_(), limit=_MAX_POOLS
+        ):
+            yield pool
+        return
     type_ = prog.type("struct worker_pool *")
-    for _, entry in islice(idr_for_each(prog["worker_pool_idr"]), _MAX_POOLS):
+    for _, entry in islice(idr_for_each(idr), _MAX_POOLS):
         yield cast(type_, entry)
