@@ -99,6 +99,8 @@ def case(folder: str, dump: Dump, kernel: str, truth: dict[str, Any]) -> dict[st
         rows = SUBJECTS[name](truth) if name in SUBJECTS else [{"subject": {}}]
         if which == "destroying":
             rows = _destroyed(truth)
+        elif which == "some":
+            rows = [{"subject": {}}] if rows else []
         elif which == "none":
             rows = [{**row, "subject": {}} for row in rows]
         if not rows:

@@ -31,7 +31,7 @@ A scenario boots two guests, ``a`` and ``b``, takes its steps, and leaves one fo
           any_of: []
           none_of: [...]          # besides those that never fit
           may: [...]              # but not these
-          subjects: destroying    # only what a task waits to destroy; none: no subject asked for
+          subjects: destroying    # only what a task waits to destroy; none: no subject asked for; some: one will do
           checks: {...}
 """
 
