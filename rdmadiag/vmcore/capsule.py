@@ -8,8 +8,7 @@ and symbols, in a format that drgn, crash (with ``--minimal``) and :func:`~rdmad
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,19 +19,13 @@ from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.corefile import pack_origin, read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
 from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
+from rdmadiag.vmcore.keep import read_for_later
 from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.page_tables import kernel_page_tables
 from rdmadiag.vmcore.physical import by_pages
 
 __all__ = ("Extracted", "extract")
-
-_DATA = (
-    ("_sdata", "_edata"),
-    ("__bss_start", "__bss_stop"),
-    ("__start_ro_after_init", "__end_ro_after_init"),
-)
-_MAX_DATA = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     dump = Dump(core, by_pages(core, recorder.read, linear=linear))
     run(dump)
     problems = list(dump.problems)
-    _read_tables(dump)
+    read_for_later(dump)
     # libkdumpfile looks at page tables that drgn's own walk did not need.
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
     try:
@@ -89,29 +82,6 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
         return _write(out, contents, lambda part: _check(part, problems, run))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
-
-
-def _read_tables(dump: Dump) -> None:
-    """
-    Read the kernel's own variables (most of them zeros) and all symbols.
-
-    So a capsule serves later questions too, and ``crash --minimal``, which shows its log.
-    """
-    for places in _tables(dump):
-        for place in range(places.start & -PAGE, places.stop, PAGE):
-            with suppress(FaultError):
-                dump.prog.read(place, 1)
-    for module in dump.modules:
-        dump.symbol("", module.name)
-
-
-def _tables(dump: Dump) -> Iterator[range]:
-    for names in _DATA:
-        start, end = (dump.symbol(name, "") for name in names)
-        if start and end and 0 < end.address - start.address <= _MAX_DATA:
-            yield range(start.address, end.address)
-    if dump.symbols.kallsyms:
-        yield from dump.symbols.kallsyms.ranges()
 
 
 def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) -> Extracted:

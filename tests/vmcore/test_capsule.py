@@ -6,6 +6,7 @@ from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.capsule import extract
 from rdmadiag.vmcore.dump import open_dump
+from rdmadiag.vmcore.helpers.rds import for_each_rds_connection
 
 from .formats import elf, flattened
 from .samples import path_of
@@ -48,9 +49,18 @@ def test_what_was_not_read_is_not_in_it(tmp_path):
     out = tmp_path / "capsule"
     extract(path_of(NAME), out, lambda dump: None)
     dump = open_dump(out)
-    task = drgn.Object(dump.prog, "struct task_struct *", 0xFFFF8DC201228000)
-    stack = dump.stack(task)
-    assert (list(stack), stack.problem) == ([], "its memory is not in the dump")
+    connection = next(for_each_rds_connection(open_dump(path_of(NAME)).prog))
+    with pytest.raises(drgn.FaultError):
+        dump.prog.read(connection.value_(), 8)
+
+
+def test_tasks_and_their_stacks_are_in_it(tmp_path):
+    out = tmp_path / "capsule"
+    extract(path_of(NAME), out, lambda dump: None)
+    dump, whole = open_dump(out), open_dump(path_of(NAME))
+    stacks = [[str(f) for f in d.stack(t)] for d in (dump, whole) for t in for_each_task(d.prog)]
+    assert len(stacks) > 100
+    assert stacks[: len(stacks) // 2] == stacks[len(stacks) // 2 :]
 
 
 def test_variables_of_the_kernel_are_in_it(tmp_path):
