@@ -81,8 +81,18 @@ class Gatherer:
         try:
             dump = open_dump(source.path or source.name, self.debuginfo)
         except UserError as error:
-            return _unreadable(source, str(error))
+            return self._unreadable(source, str(error))
         return self.read_dump(dump, source.name)
+
+    def _unreadable(self, source: Source, reason: str) -> Collected:
+        """Return that nothing was checked of a dump that cannot be opened: neither its objects nor the log in it."""
+        from rdmadiag.logs.printk import log_coverage
+
+        info = InputInfo(source.name, "unknown", bytes=source.size or 0, problems=[Problem(reason)])
+        objects = [Coverage(kind, source.name, "failed", reason) for kind in KINDS]
+        return Collected(
+            [info], coverage=[*objects, *log_coverage(self.vocabulary, info, "failed", reason)]
+        )
 
     def read_dump(self, dump: "Dump", name: str = "") -> Collected:
         """Return a dump's kernel facts, and those of the log buffer in it."""
@@ -120,12 +130,6 @@ def _is_dump(target: Target) -> bool:
         return False
     source = next(open_target(target), None)
     return source is not None and source.kind in ("vmcore", "live")
-
-
-def _unreadable(source: Source, reason: str) -> Collected:
-    """A dump that cannot be opened: nothing of it was checked, and the report must say so."""
-    info = InputInfo(source.name, "unknown", bytes=source.size or 0, problems=[Problem(reason)])
-    return Collected([info], coverage=[Coverage(k, source.name, "failed", reason) for k in KINDS])
 
 
 def _refuse_nothing(inputs: Sequence[InputInfo]) -> None:

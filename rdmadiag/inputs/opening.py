@@ -60,6 +60,12 @@ def _open(name: str, archive: str, limits: Limits) -> Iterator[Source]:
             source.kind = "live"
             yield source
             return
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(
+            mode
+        ):  # /dev/zero never ends; a terminal is read as -
+            source.problems.append(Problem("is a device, not a file", name))
+            yield source
+            return
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         source.problems.append(Problem(f"cannot be read: {error.strerror}", name))

@@ -104,6 +104,8 @@ class Scanner:
         """Return where the line of a hit starts, if it has the companions that its literal needs."""
         start = self._line_start(block, end - 1)
         if end - start > LINE:
+            # What stands so far out in a line is not looked at, and that is said: it might have mattered.
+            self.cuts.add(block.offset + start - block.start)
             return None
         needed = self._companions[number] if 0 <= number < len(self._companions) else ()
         if needed:

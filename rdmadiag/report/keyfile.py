@@ -7,6 +7,9 @@ import msgspec
 
 from rdmadiag.errors import UserError
 
+LIMIT = 64 << 20
+"""Bytes: far above a key file with all names of a large site."""
+
 
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
@@ -28,7 +31,11 @@ def read_key(path: Path) -> bytes:
     :raises UserError: Not readable, or no key file.
     """
     try:
-        secret = bytes.fromhex(msgspec.json.decode(path.read_bytes(), type=Key).key)
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+        if len(data) > LIMIT:
+            raise UserError(f"{path}: larger than {LIMIT >> 20} MiB, that is no key file")
+        secret = bytes.fromhex(msgspec.json.decode(data, type=Key).key)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, ValueError) as error:

@@ -1,5 +1,6 @@
 """The command line: exit statuses, one clear sentence for each fault, nothing where it does not belong."""
 
+import json
 import os
 import signal
 import subprocess
@@ -233,3 +234,35 @@ def test_rules_are_clean() -> None:
         assert (result.returncode, b"no fault" in result.stdout) == (0, True), (
             result.stdout.decode()
         )
+
+
+def test_a_device_is_no_input() -> None:
+    refuses(run("diagnose", "/dev/zero"), "/dev/zero", "device")
+
+
+def test_a_key_file_that_never_ends_is_refused() -> None:
+    refuses(run("diagnose", "--redact-key", "/dev/zero", str(STUCK)), "/dev/zero", "no key file")
+
+
+def test_what_stands_far_out_in_a_long_line_is_said_to_be_unread(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    ordinary = b"Sep 29 22:00:00 n1 kernel: usb 1-1: new device\n" * 8000
+    hidden = b"mlx4_core 0000:46:00.0: CQ access violation on CQN 000419"
+    log.write_bytes(
+        ordinary + b"Sep 29 22:00:00 n1 kernel: " + b"x" * 100_000 + hidden + b"\n" + ordinary
+    )
+    result = run("diagnose", "--format", "json", str(log))
+    report = json.loads(result.stdout)
+    outcomes = {c["id"]: c["outcome"] for c in report["checks"]}
+    assert any("long" in p["what"] for p in report["inputs"][0]["problems"]), report["inputs"]
+    assert outcomes["hca-cq-error"] == "could-not-run"
+
+
+def test_a_dump_that_cannot_be_opened_beside_a_log_is_not_passed_over(tmp_path: Path) -> None:
+    junk = tmp_path / "vmcore"
+    junk.write_bytes(b"KDUMP   " + bytes(range(256)) * 64)
+    log = tmp_path / "messages"
+    log.write_bytes(b"Sep 29 22:00:00 n1 kernel: usb 1-1: new device\n" * 10)
+    report = json.loads(run("diagnose", "--format", "json", str(junk), str(log)).stdout)
+    outcomes = {c["id"]: c["outcome"] for c in report["checks"]}
+    assert outcomes["hca-cq-error"] == outcomes["rds-shutdown-stuck"] == "could-not-run"

@@ -10,9 +10,7 @@ STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
 
 
 def test_a_session_has_the_helpers_and_the_findings() -> None:
-    script = (
-        b"print('id', report.findings[0].id)\nprint('conns', len(list(for_each_rds_connection(prog))))\n"
-    )
+    script = b"print('id', report.findings[0].id)\nprint('conns', len(list(for_each_rds_connection(prog))))\n"
     result = subprocess.run(
         [sys.executable, "-m", "rdmadiag", "shell", str(STUCK)],
         input=script,
