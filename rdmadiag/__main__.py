@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from contextlib import suppress
 from typing import NoReturn
 
 
@@ -103,9 +102,11 @@ def _internal(error: Exception) -> int:
 def _say(text: str, status: int, error: Exception | None = None) -> int:
     if error is not None:
         raise error
-    with suppress(OSError):  # the status still tells
+    try:
         sys.stderr.write("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text) + "\n")
         sys.stderr.flush()
+    except OSError:  # the status still tells; what is left must not be tried again at exit, which would change it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return status
 
 

@@ -1,5 +1,6 @@
 """The command line: it only names options; each sub-command is a module of :mod:`rdmadiag.commands`."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -214,7 +215,7 @@ def inspect(
     from rdmadiag.commands.output import refuse_loss, terminal
 
     refuse_loss(output, [input])
-    width = terminal()[0] if output is None else 0
+    width = terminal()[0] if output is None and sys.stdout.isatty() else 0
     return Result(*command.inspect(input, table, format.value, width, debuginfo or ()), output)
 
 

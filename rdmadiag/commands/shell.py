@@ -18,6 +18,9 @@ from rdmadiag.rules.load import load_diagnoses, rule_dirs
 from rdmadiag.vmcore.corefile import read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
 
+_OURS = "rdmadiag.dump"
+"""Where a program keeps what we made of it."""
+
 
 def shell(vmcore: str, rules: Sequence[Path] = (), debuginfo: Sequence[Path] = ()) -> int:
     """
@@ -30,13 +33,17 @@ def shell(vmcore: str, rules: Sequence[Path] = (), debuginfo: Sequence[Path] = (
     from drgn.cli import run_interactive
 
     dump = open_dump(vmcore, debuginfo)
+    dump.prog.config[_OURS] = dump  # %rdmadiag must not lay its types over ours a second time
     report = examine(dump, rules)
 
     def names(given: dict[str, Any]) -> dict[str, Any]:
         return {**given, **helpers(), "dump": dump, "report": report}
 
     def banner(given: str) -> str:
-        return f"{given}\n>>> from rdmadiag.vmcore.helpers import *  # every module of it\n{summary(report)}"
+        return (
+            f"{given}\n>>> from rdmadiag.vmcore.helpers import *  # every module of it\n"
+            f"# dump: the opened dump; report: the findings, also by %rdmadiag\n{summary(report)}"
+        )
 
     run_interactive(dump.prog, banner_func=banner, globals_func=names)
     return 0
@@ -56,10 +63,13 @@ def examine_program(prog: Program, rules: Sequence[Path] = ()) -> Report:
 
     :raises UserError: If the program has no dump open.
     """
-    path = prog.core_dump_path
-    if path is None:
-        raise UserError("this program has no dump open")
-    return examine(Dump(read_core_file(path), prog), rules)
+    dump = prog.config.get(_OURS)
+    if not isinstance(dump, Dump):
+        path = prog.core_dump_path
+        if path is None:
+            raise UserError("this program has no dump open")
+        dump = prog.config[_OURS] = Dump(read_core_file(path), prog)
+    return examine(dump, rules)
 
 
 def helpers() -> dict[str, Any]:

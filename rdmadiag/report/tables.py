@@ -66,7 +66,10 @@ def _csv(headings: list[str], cells: Sequence[Sequence[str]]) -> str:
     writer.writerow(headings)
     # A cell that begins like a formula would be run by a spreadsheet.
     writer.writerows(
-        [["'" + c if c[:1] in "=+-@" and not _number(c) else c for c in row] for row in cells]
+        [
+            ["'" + c if c[:1] in "=+-@" and c != "-" and not _number(c) else c for c in row]
+            for row in cells
+        ]
     )
     return out.getvalue()
 
@@ -77,10 +80,10 @@ def _number(text: str) -> bool:
 
 def _text(headings: list[str], cells: Sequence[Sequence[str]], width: int) -> str:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*headings, box=None, pad_edge=False)
+    table = Table(*(Column(h, overflow="fold") for h in headings), box=None, pad_edge=False)
     for row in cells:
         table.add_row(*(Text(visible(c)) for c in row))
     natural = max(

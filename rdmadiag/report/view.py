@@ -51,7 +51,9 @@ def headline(report: Report) -> Headline:
         return Headline("clean", "Nothing new: every finding is in the baseline.", notes)
     if all(c.outcome == "not-applicable" for c in report.checks):
         return Headline(
-            "clean", "There was nothing to check: no check applies to the input.", notes
+            "incomplete",
+            "Nothing was checked: the input says nothing that any check is about.",
+            notes,
         )
     return Headline("clean", "No known RDMA fault was found.", notes)
 

@@ -10,7 +10,7 @@ STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
 
 
 def test_a_session_has_the_helpers_and_the_findings() -> None:
-    script = b"print('id', report.findings[0].id)\nprint('conns', len(list(for_each_rds_connection(prog))))\n"
+    script = b"from drgn.commands import run_command\nrun_command(prog, 'rdmadiag --format json')\nprint('id', report.findings[0].id)\nprint('conns', len(list(for_each_rds_connection(prog))))\n"
     result = subprocess.run(
         [sys.executable, "-m", "rdmadiag", "shell", str(STUCK)],
         input=script,
@@ -20,6 +20,7 @@ def test_a_session_has_the_helpers_and_the_findings() -> None:
     assert result.returncode == 0, result.stderr
     assert b"id rds-shutdown-stuck-on-cq-error" in result.stdout
     assert b"conns 1" in result.stdout
+    assert b'"schema": 1' in result.stdout
     assert b"# critical, confirmed: RDS connection" in result.stdout + result.stderr
 
 

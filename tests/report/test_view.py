@@ -42,7 +42,8 @@ def test_headline_without_findings():
     assert view.headline(incomplete()).tone == "incomplete"
     assert "no all-clear" in view.headline(incomplete()).text
     nothing = msgspec.structs.replace(healthy(), checks=[Check("x", "not-applicable", "no dump")])
-    assert "nothing to check" in view.headline(nothing).text
+    assert view.headline(nothing).tone == "incomplete"
+    assert "Nothing was checked" in view.headline(nothing).text
 
 
 def test_headline_with_known_findings_only():

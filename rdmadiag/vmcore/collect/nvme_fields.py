@@ -64,11 +64,15 @@ def controller_text(fields: Fields) -> str:
     """Return one line about a controller."""
     text = (
         f"{fields['controller']} ({fields['nqn']} at {fields['traddr']}) {fields['state']}, "
-        f"{fields['queues_live']} of {fields['queue_count']} queues live"
+        f"{_known(fields['queues_live'])} of {_known(fields['queue_count'])} queues live"
     )
     if fields["blocked_task"]:
         text += f", pid {fields['blocked_task']} blocked in {fields['blocked_in']}"
     return text
+
+
+def _known(value: object) -> str:
+    return "an unknown number" if value is None else str(value)
 
 
 def add_works(view: View, works: dict[str, Object], reconnect: Object | None, row: Row) -> None:
