@@ -9,7 +9,7 @@ _SYSTEM = frozenset(
     ("proc", "sys", "dev", "boot", "usr", "lib", "lib64", "bin", "sbin", "etc", "run")
 )
 _PLACE = re.compile(
-    r"(?:^|/)(?:var/log/|var/crash/|sos_strings/|sos_commands/(?:kernel|logs|process|rds|infiniband|rdma|nvme"
+    r"(?:^|/)proc/version$|(?:^|/)(?:var/log/|var/crash/|sos_strings/|sos_commands/(?:kernel|logs|process|rds|infiniband|rdma|nvme"
     r"|networking|block|systemd|auditd)/)"
     r"|(?:^|/)[^/]*(?:dmesg|journal|messages|syslog|kern\.log|console|vmcore)[^/]*$"
 )
