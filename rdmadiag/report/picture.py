@@ -4,7 +4,7 @@ What a finding's evidence draws: the two ends, the device, its queues, the rings
 Fields come from saved reports too, so each is checked before it is taken for a number.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,7 @@ class Picture:
     there_note: str = ""
     state: str = ""
     up: bool = False
+    shutting_down: bool = False
     device: list[str] = field(default_factory=list)
     queues: list[tuple[str, str, bool]] = field(default_factory=list)
     rings: list[Ring] = field(default_factory=list)
@@ -85,6 +86,10 @@ def picture(finding: Finding) -> Picture:
         rows = [e for e in finding.evidence if e.kind == kind]
         if rows:
             take(drawn, max(rows, key=lambda row: _fit(row, finding.subject)).fields)
+    subject = finding.subject
+    if drawn.device and not (drawn.here or drawn.there):  # known from a log only
+        drawn.here = _text(subject, "laddr") or _text(subject, "controller")
+        drawn.there = _text(subject, "faddr") or _text(subject, "traddr")
     drawn.here_note = drawn.here_note or finding.host
     drawn.waiters += _waiting(finding, drawn)
     return drawn
@@ -103,6 +108,9 @@ def _connection(drawn: Picture, fields: Mapping[str, Any]) -> None:
     drawn.here, drawn.there = _text(fields, "laddr"), _text(fields, "faddr")
     drawn.there_note = f"tos {_text(fields, 'tos')}" if fields.get("tos") is not None else ""
     drawn.state, drawn.up = _text(fields, "state"), fields.get("state") == "UP"
+    drawn.shutting_down = (
+        fields.get("shutdown_task") is not None or fields.get("shutdown_waiting") is True
+    )
     _device(drawn, fields)
     for name in ("send", "recv"):
         if cq := _text(fields, f"{name}_cq"):
@@ -172,8 +180,13 @@ _TAKERS = {
 
 def _waiting(finding: Finding, drawn: Picture) -> list[Link]:
     """Return who waits for whom: the thing, the task that waits for it, and who waits for that task."""
-    links = [_wanted(drawn)]
-    links += [_task(e.fields) for e in finding.evidence if e.kind == "task"]
+    wanted = _wanted(drawn)
+    tasks = [e.fields for e in finding.evidence if e.kind == "task"]
+    if wanted:
+        sleepers = _sleepers(finding)
+        links = [wanted, *(_task(t) for t in tasks if _pid(t) in sleepers)]
+    else:
+        links = _chain(tasks)
     for evidence in finding.evidence:
         links += _behind(evidence)
     unique = {link.title: link for link in reversed(links) if link}
@@ -181,10 +194,34 @@ def _waiting(finding: Finding, drawn: Picture) -> list[Link]:
     return chain[:MAX_WAITERS] if len(chain) > 1 else []
 
 
+def _sleepers(finding: Finding) -> set[Any]:
+    """Return the tasks that wait for the connection or identifier itself."""
+    names = ("shutdown_task", "blocked_task", "destroy_task", "setup_task")
+    pids = [e.fields.get(n) for e in finding.evidence for n in names]
+    return {pid for pid in pids if isinstance(pid, int)}
+
+
+def _pid(fields: Mapping[str, Any]) -> int | None:
+    pid = fields.get("pid")
+    return pid if isinstance(pid, int) else None
+
+
+def _chain(tasks: Sequence[Mapping[str, Any]]) -> list[Link]:
+    """Return the longest chain of waits of a task, from its end: each waits for the one before it."""
+    chains = [rows for t in tasks if isinstance(rows := t.get("chain"), list)]
+    longest = max(chains, key=len, default=[])
+    known = {_pid(t): _task(t) for t in tasks}
+    rows = [row for row in reversed(longest) if isinstance(row, dict)]
+    links = [
+        known.get(_pid(r)) or Link("task", _name(r), f"state {_text(r, 'state')}") for r in rows
+    ]
+    return links or [_task(t) for t in tasks[:1]]
+
+
 def _wanted(drawn: Picture) -> Link | None:
     """What the first task waits for: the end of the chain."""
     out = [r for r in drawn.rings if r.in_flight]
-    if out and not drawn.up:
+    if out and drawn.shutting_down:
         ring = out[0]
         words = {"recv": "receive"}.get(ring.name, ring.name)
         return Link("object", f"{ring.in_flight:,} {words} completions", "that have not come")
