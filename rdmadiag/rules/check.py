@@ -137,7 +137,7 @@ def _check_clue(
     for name in clue.join or ():
         if name.partition(".")[0] not in own:
             yield f"{where}: join: {', '.join(kinds)} has no field {name}"
-    for name in clue.key.values():
+    for name in filter(None, clue.key.values()):
         if name.partition(".")[0] not in own:
             yield f"{where}: key: {', '.join(kinds)} has no field {name}"
     windows = clue.near if isinstance(clue.near, list) else [clue.near] if clue.near else []

@@ -219,8 +219,13 @@ def _give_way(result: Result, results: Iterable[Result]) -> None:
     better: set[str] = set()
     kept = []
     for fired in result.fired:
-        rests_on = {id(f) for facts in fired.candidate.anchors.values() for f in facts}
-        if rests_on <= claims.keys():
+        rests_on = {
+            id(fact)
+            for name, match in fired.matches.items()
+            if match is not None and fired.rule.clues[name].anchor
+            for fact in match.facts
+        }
+        if rests_on and rests_on <= claims.keys():
             better.update(claims[i] for i in rests_on)
         else:
             kept.append(fired)

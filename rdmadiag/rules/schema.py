@@ -133,7 +133,8 @@ class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar join: Fields that must equal the candidate's: names, or {field here: key there}. Default: the key for
         anchors, nothing (same host only) for others.
     :ivar any_host: Look on all hosts (the other end of a connection), not only on the candidate's.
-    :ivar key: For an anchor: where its facts hold the diagnosis' key, {key: field here}, when named otherwise.
+    :ivar key: For an anchor: where its facts hold the diagnosis' key, {key: field here}, when named otherwise;
+        an empty name: they do not tell.
     :ivar near: Time window; of several, the first whose clue was found.
     :ivar each: For an anchor: each of its facts is tried by itself, and the most telling of those with the same key
         counts; not all of them together.

@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -384,3 +385,52 @@ def test_look_ups_are_by_index_not_by_scan(monkeypatch: pytest.MonkeyPatch) -> N
         return len(seen)
 
     assert work(1000) <= 12 * work(100)
+
+
+def test_an_anchor_may_say_that_its_facts_do_not_tell_the_key() -> None:
+    """A task's own address is not the address of the identifier that the diagnosis is about."""
+    found = rule(
+        key=["address"],
+        clues={
+            "id": {"kind": "id", "anchor": True},
+            "task": {
+                "kind": "task",
+                "anchor": True,
+                "key": {"address": ""},
+                "when": "not id or pid == id.pid",
+            },
+        },
+        verdict={"confirmed": "id and task"},
+    )
+    facts = [state("id", address="0x1", pid=7), state("task", address="0x9", pid=7)]
+    assert outcome(run(found, *facts)["test-rule"]) == ("fired", [(("0x1",), "confirmed")])
+
+
+def test_what_a_finding_did_not_use_does_not_keep_it_from_giving_way() -> None:
+    """The other task fits the group too, but the finding rests on the one it matched."""
+    special = rule(
+        id="special",
+        clues={"t": {"kind": "task", "anchor": True, "when": "pid == 7"}},
+        verdict={"confirmed": "t"},
+    )
+    general = rule(
+        id="general",
+        key=["address"],
+        gives_way_to=["special"],
+        clues={
+            "id": {"kind": "id", "anchor": True, "evidence": False},
+            "t": {
+                "kind": "task",
+                "anchor": True,
+                "key": {"address": ""},
+                "when": "not id or pid == id.pid",
+            },
+        },
+        verdict={"confirmed": "t"},
+    )
+    claims_id = rule(
+        id="claims", clues={"id": {"kind": "id", "anchor": True}}, verdict={"confirmed": "id"}
+    )
+    general = rule(**{**msgspec.to_builtins(general), "gives_way_to": ["special", "claims"]})
+    facts = [state("id", address="0x1", pid=7), state("task", pid=7), state("task", pid=8)]
+    assert run([special, claims_id, general], *facts)["general"].outcome == "ruled-out"
