@@ -78,6 +78,8 @@ class Gatherer:
     def _read_dump(self, source: Source) -> Collected:
         from rdmadiag.vmcore.dump import open_dump
 
+        # drgn's commands are for a prompt; loading them is a good part of reading a small dump.
+        os.environ.setdefault("DRGN_DISABLE_PLUGINS", "builtin_commands,crash_commands,rdmadiag")
         try:
             dump = open_dump(source.path or source.name, self.debuginfo)
         except UserError as error:

@@ -95,6 +95,7 @@ class Btf:
         self._words = memoryview(self._types).cast("I")
         self._strings = b"\0" + strings if base else strings
         self._first_string = start[1] - 1 if base else 0
+        self._offsets: dict[str, list[int]] = {}
 
     def scan(self) -> None:
         """Scan it now; else it is scanned when a name in it is sought."""
@@ -168,11 +169,13 @@ class Btf:
         return self._strings[start:end].decode("ascii", "backslashreplace")
 
     def _offsets_of(self, name: str) -> list[int]:
-        """Return the offsets of a string; a module may use its base's strings."""
-        key = b"\0" + name.encode() + b"\0"
-        place = self._strings.find(key)
-        own = [self._first_string + place + 1] if place >= 0 else []
-        return self.base._offsets_of(name) + own if self.base else own
+        """Return the offsets of a string; a module may use its base's strings, which all modules ask for."""
+        known = self._offsets.get(name)
+        if known is None:
+            place = self._strings.find(b"\0" + name.encode() + b"\0")
+            own = [self._first_string + place + 1] if place >= 0 else []
+            known = self._offsets[name] = self.base._offsets_of(name) + own if self.base else own
+        return known
 
     def find(self, name: str) -> list[int]:
         """Return the numbers of its own named types and variables with a name, of any kind."""
