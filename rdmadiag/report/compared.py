@@ -8,6 +8,7 @@ import msgspec
 
 from rdmadiag.report.compare import Brief, Change, Comparison
 from rdmadiag.report.escape import encodable, visible
+from rdmadiag.report.view import subject_text
 
 CompareFormat = Literal["text", "markdown", "json"]
 FORMATS: tuple[CompareFormat, ...] = get_args(CompareFormat)
@@ -54,7 +55,10 @@ def _sections(result: Comparison) -> Iterator[tuple[str, list[str]]]:
 
 def _brief(row: Brief) -> str:
     host = f" on {row.host}" if row.host else ""
-    return f"{row.severity}, {row.verdict}: {row.title} ({row.id}{host})"
+    about = subject_text(row.subject)
+    return (
+        f"{row.severity}, {row.verdict}: {row.title} ({row.id}{host}{', ' if about else ''}{about})"
+    )
 
 
 def _changes(rows: Sequence[Change]) -> list[str]:
