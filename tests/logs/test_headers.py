@@ -89,9 +89,9 @@ MESSAGE = "mlx4_core 0000:46:00.0: CQ error on CQN 000419"
             "kernel",
         ),
         (
-            f"<4>1 2018-11-20T03:14:09.118822Z exa02 kernel - - - {MESSAGE}",
+            f"<4>1 2018-11-20T03:14:09.118822Z dbn02 kernel - - - {MESSAGE}",
             Stamp(wall=wall("2018-11-20T03:14:09.118822")),
-            "exa02",
+            "dbn02",
             "kernel",
         ),
         (f"[ 3881.829658] tnode7 kernel: {MESSAGE}", Stamp(uptime=3881.829658), "tnode7", "kernel"),

@@ -54,15 +54,15 @@ RDS/IB: re-connect <192.168.36.12,192.168.36.30,0> stalling for more than 1 min.
 MESSAGES = "\n".join((EVENTS, HUNG, WARNING)).split("\n")
 
 HEADS = {
-    "rsyslog": "Aug 14 03:{m:02}:{s:02} stor04 kernel: [{u:12.6f}] ",
-    "rsyslog without uptime": "Aug 14 03:{m:02}:{s:02} stor04 kernel: ",
-    "iso": "2024-08-14T03:{m:02}:{s:02}.123456+00:00 stor04 kernel: [{u:12.6f}] ",
+    "rsyslog": "Aug 14 03:{m:02}:{s:02} node04 kernel: [{u:12.6f}] ",
+    "rsyslog without uptime": "Aug 14 03:{m:02}:{s:02} node04 kernel: ",
+    "iso": "2024-08-14T03:{m:02}:{s:02}.123456+00:00 node04 kernel: [{u:12.6f}] ",
     "dmesg": "[{u:12.6f}] ",
     "dmesg -T": "[Wed Aug 14 03:{m:02}:{s:02} 2024] ",
     "dmesg -x": "kern  :warn  : [{u:12.6f}] ",
     "caller": "[{u:12.6f}][T20451] ",
     "serial": "<4>[{u:12.6f}] ",
-    "short-monotonic": "[{u:12.6f}] stor04 kernel: ",
+    "short-monotonic": "[{u:12.6f}] node04 kernel: ",
 }
 
 
