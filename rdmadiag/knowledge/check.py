@@ -1,7 +1,7 @@
 """``rules check`` for fixes: what the schema cannot see; and the schema itself, for editors."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import msgspec
 import regex
 
 from rdmadiag.errors import RuleError
-from rdmadiag.knowledge.base import Knowledge, read_fixes
+from rdmadiag.knowledge.base import read_fixes
 from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.lines import matches
 from rdmadiag.knowledge.versions import branch, parse_number
@@ -51,11 +51,6 @@ def check_fixes(files: Sequence[Path], known: Collection[str] = ()) -> list[str]
         if ids.count(fix.id) > 1:
             faults.append(f"{path}: {fix.id}: id: is there twice")
     return faults
-
-
-def dead_references(names: Iterable[str], knowledge: Knowledge) -> list[str]:
-    """Return those of *names* (ids, Orabugs, CVEs, commits) that no entry answers to."""
-    return [name for name in names if not knowledge.find(name)]
 
 
 def fix_schema() -> dict[str, Any]:

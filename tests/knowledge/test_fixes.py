@@ -18,7 +18,7 @@ from rdmadiag.knowledge.base import (
     load,
     read_fixes,
 )
-from rdmadiag.knowledge.check import check_fixes, dead_references
+from rdmadiag.knowledge.check import check_fixes
 from rdmadiag.knowledge.lines import certain, matches
 from rdmadiag.rules.precompiled import COMPILED
 from rdmadiag.rules.schema import Fix
@@ -93,11 +93,6 @@ def test_every_pattern_matches_a_line_and_not_just_any(fix: Fix):
 )
 def test_find(known: Knowledge, key: str, ids: list[str]):
     assert sorted(fix.id for fix in known.find(key)) == sorted(ids)
-
-
-def test_dead_references(known: Knowledge):
-    names = ["CVE-2024-42285", "28733324", "UP-nothing", "CVE-1999-0001"]
-    assert dead_references(names, known) == ["UP-nothing", "CVE-1999-0001"]
 
 
 def entry(name: str = "PRIVATE-1", **more: object) -> dict[str, object]:
