@@ -33,7 +33,14 @@ TOOLS = [
     "libc6-dev",
 ]
 RELEASE = re.compile(r"^linux-image-((\d+\.\d+)\.\d+(?:-\d+|\+deb\d+(?:\.\d+)?)-amd64)$")
-DEBUG_FILES = ("*/boot/vmlinux-*", "*/net/rds/*", "*/drivers/infiniband/*", "*/drivers/nvme/*")
+DEBUG_FILES = (
+    "*/boot/vmlinux-*",
+    "*/net/rds/*",
+    "*/net/sunrpc/*",
+    "*/fs/nfs*",
+    "*/drivers/infiniband/*",
+    "*/drivers/nvme/*",
+)
 SOURCE_FILES = ("net/rds", "drivers/infiniband", "drivers/nvme")
 
 
@@ -149,8 +156,10 @@ def fetch(kernel: Kernel) -> None:
 
 
 def _unpack(kernel: Kernel, name: str, package: str, patterns: tuple[str, ...]) -> None:
-    to = kernel.root / name
-    if to.exists():
+    to, mark = kernel.root / name, kernel.root / f"{name}.files"
+    files = "\n".join(patterns)
+    # A cache from before these files were wanted is fetched again.
+    if to.exists() and files == (mark.read_text() if mark.exists() else ""):
         return
     part = kernel.root / f"{name}.part"
     shutil.rmtree(part, ignore_errors=True)
@@ -167,4 +176,7 @@ def _unpack(kernel: Kernel, name: str, package: str, patterns: tuple[str, ...]) 
         )
     run("sh", "-ec", f"dpkg-deb --fsys-tarfile {deb.name} | {tar}", cwd=part, timeout=1800)
     deb.unlink()
+    shutil.rmtree(to, ignore_errors=True)
     part.rename(to)
+    if files:
+        mark.write_text(files)
