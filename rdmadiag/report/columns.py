@@ -206,6 +206,38 @@ TABLES: dict[str, tuple[str, Columns]] = {
             "details": "details",
         },
     ),
+    "cqs": (
+        "rdma.cq",
+        {
+            "device": "device",
+            "id": "id",
+            "kernel": "kernel",
+            "pid": "pid",
+            "entries": "entries",
+            "users": "users",
+            "poll": "poll",
+            "vector": "vector",
+            "number": "number",
+            "irq": "irq",
+            "eq": "eq",
+            "read": "cons_index",
+            "unread": "unpolled",
+        },
+    ),
+    "rds-cpus": (
+        "rds.ib_vectors",
+        {
+            "local": "laddr",
+            "peer": "faddr",
+            "tos": "tos",
+            "send vector": "send_vector",
+            "recv vector": "recv_vector",
+            "irq": "irq",
+            "send cpu": "send_cpu",
+            "recv cpu": "recv_cpu",
+            "offline": "offline",
+        },
+    ),
     "nvmet": (
         "nvmet.rdma_queue",
         {

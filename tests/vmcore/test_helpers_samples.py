@@ -8,7 +8,8 @@ from rdmadiag.vmcore.helpers.ib_cm import (
     ib_cm_id_state,
     ib_cm_id_timewait_seconds,
 )
-from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device, ib_cq_number, ib_qp_state
+from rdmadiag.vmcore.helpers.ib_cq import ib_cq_number
+from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device, ib_qp_state
 from rdmadiag.vmcore.helpers.iwcm import iw_cm_id_for_each_destroyer, iw_cm_id_private
 from rdmadiag.vmcore.helpers.nvme_rdma import (
     for_each_nvme_rdma_ctrl,

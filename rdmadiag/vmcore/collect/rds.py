@@ -17,7 +17,8 @@ from rdmadiag.vmcore.helpers.ib_cm import (
     ib_cm_id_state,
     ib_cm_id_timewait_seconds,
 )
-from rdmadiag.vmcore.helpers.ib_device import ib_cq_number, ib_device_name, ib_qp_state
+from rdmadiag.vmcore.helpers.ib_cq import ib_cq_number
+from rdmadiag.vmcore.helpers.ib_device import ib_device_name, ib_qp_state
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_is_iwarp, rdma_id_private, rdma_id_state
 from rdmadiag.vmcore.helpers.rds import (
     path_drop_reason,

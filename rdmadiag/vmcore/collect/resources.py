@@ -33,7 +33,7 @@ def collect(view: View) -> Collected:
         return Collected(coverage=[coverage])
     problems: list[str] = []
     facts = isolated(
-        _resources(view, problems),
+        for_each_held(view, problems),
         partial(_fact, view),
         problems,
         lambda one: f"{one.resource.type} {one.resource.entry.value_():#x}",
@@ -41,7 +41,8 @@ def collect(view: View) -> Collected:
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
-def _resources(view: View, problems: list[str]) -> Iterator[Held]:
+def for_each_held(view: View, problems: list[str]) -> Iterator[Held]:
+    """Iterate over the resources of all devices; where a walk breaks costs what is behind it and a problem."""
     devices = for_each_ib_device(view.prog)
     for device in until_broken(devices, problems, "the devices"):
         name = ib_device_name(device)
@@ -54,24 +55,35 @@ def _fact(view: View, held: Held) -> Fact:
     resource, row = held.resource, Row()
     row.fields |= {"device": held.device, "type": resource.type}
     row.read("id", lambda: int(resource.entry.id.value_()))
-    kernel, task = resource_owner(resource.entry)
-    owner = view.tasks.at(int(task.value_())) if task else None
-    row.fields |= {
-        "kernel": kernel or None,
-        "pid": owner.pid if owner else None,
-        "comm": owner.comm if owner else None,
-        "address": None,
-        "details": {},
-    }
+    row.fields |= held_by(view, resource.entry) | {"address": None, "details": {}}
     found = row.value("object", resource.object)
     if found is not None:
         row.fields["address"] = hex(found.value_())
         row.fields["details"] = _details(resource.type, found)
     row.fields["problems"] = row.problems
     address = int(found.value_()) if found is not None else 0
-    holder = kernel or (f"pid {owner.pid} ({owner.comm})" if owner else "nobody known")
-    text = f"{resource.type} {row.fields['id']} of {held.device}, held by {holder}"
+    text = f"{resource.type} {row.fields['id']} of {held.device}, held by {_holder(row.fields)}"
     return view.fact(_KIND, row.fields, f"restrack {resource.type}", address, text)
+
+
+def held_by(view: View, entry: Object) -> Fields:
+    """
+    Return ``kernel``, ``pid`` and ``comm`` of who holds a resource: a part of the kernel, or a process.
+
+    :param entry: ``struct rdma_restrack_entry *``
+    """
+    kernel, task = resource_owner(entry)
+    owner = view.tasks.at(int(task.value_())) if task else None
+    return {
+        "kernel": kernel or None,
+        "pid": owner.pid if owner else None,
+        "comm": owner.comm if owner else None,
+    }
+
+
+def _holder(fields: Fields) -> str:
+    process = f"pid {fields['pid']} ({fields['comm']})" if fields["pid"] else "nobody known"
+    return fields["kernel"] or process
 
 
 _READERS: dict[str, dict[str, Callable[[Object], object]]] = {

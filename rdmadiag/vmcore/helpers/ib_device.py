@@ -2,8 +2,7 @@
 RDMA devices
 ------------
 
-Devices, ports, queue pairs and completion queues; the state of a queue pair and the number of a completion
-queue are in the drivers' own structures.
+Devices, ports and queue pairs; the state of a queue pair is in the driver's own structure.
 """
 
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import list_entries, xarray_entries
 
 __all__ = (
+    "driver_member",
     "for_each_ib_device",
-    "ib_cq_number",
     "ib_device_driver",
     "ib_device_name",
     "ib_port_states",
@@ -37,14 +36,6 @@ _QP_OF_DRIVER = {
     "bnxt_re": ("struct bnxt_re_qp", "ib_qp", "qplib_qp.state"),
     "hns_roce": ("struct hns_roce_qp", "ibqp", "state"),
     "qedr": ("struct qedr_qp", "ibqp", "state"),
-}
-# The same for a struct ib_cq and the number that the driver's messages name it by.
-_CQ_OF_DRIVER = {
-    "mlx4_ib": ("struct mlx4_ib_cq", "ibcq", "mcq.cqn"),
-    "mlx5_ib": ("struct mlx5_ib_cq", "ibcq", "mcq.cqn"),
-    "hns_roce": ("struct hns_roce_cq", "ib_cq", "cqn"),
-    "iw_cxgb4": ("struct c4iw_cq", "ibcq", "cq.cqid"),
-    "irdma": ("struct irdma_cq", "ibcq", "cq_num"),
 }
 _STATE_PREFIXES = ("IB_QPS_", "SIW_QP_STATE_", "C4IW_QP_STATE_", "QED_ROCE_QP_STATE_")
 
@@ -110,7 +101,14 @@ def ib_port_states(device: Object) -> list[tuple[int, str, str | None]]:
     return ports
 
 
-def _driver_member(value: Object, table: dict[str, tuple[str, str, str]]) -> Object:
+def driver_member(value: Object, table: dict[str, tuple[str, str, str]]) -> Object:
+    """
+    Return a member of the driver's structure around an object of the core.
+
+    :param value: ``struct ib_qp *``, ``struct ib_cq *`` ...: what has a ``device``
+    :param table: Module of the driver -> its structure, the embedded object's member, the dotted member wanted.
+    :raises LookupError: if the driver is not in *table* or its types are not in the dump.
+    """
     type_name, embedded, path = table[ib_device_driver(value.device)]
     found = container_of(value, type_name, embedded)
     for name in path.split("."):
@@ -125,7 +123,7 @@ def ib_qp_state(qp: Object) -> str:
     :param qp: ``struct ib_qp *``
     :raises LookupError: if the driver is not known or its types are not in the dump.
     """
-    state = _driver_member(qp, _QP_OF_DRIVER)
+    state = driver_member(qp, _QP_OF_DRIVER)
     try:
         name = enum_value_name(state, "")
     except TypeError:  # a number in the driver's structure
@@ -134,13 +132,3 @@ def ib_qp_state(qp: Object) -> str:
     for prefix in _STATE_PREFIXES:
         name = name.removeprefix(prefix)
     return name
-
-
-def ib_cq_number(cq: Object) -> int:
-    """
-    Return the number by which the driver's messages name a completion queue.
-
-    :param cq: ``struct ib_cq *``
-    :raises LookupError: if the driver is not known or its types are not in the dump.
-    """
-    return int(_driver_member(cq, _CQ_OF_DRIVER).value_())
