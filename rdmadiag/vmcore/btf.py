@@ -54,6 +54,9 @@ _FIXED = [3, 4, 3, 6, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 3, 3, 4, 3, 3]
 _EACH = [0, 0, 0, 0, 3, 3, 2, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0, 0, 0, 3]
 """Words of a type of each kind, and words for each of its members (``vlen``)."""
 
+_KIND, _VLEN = 0x7F, 0xFFFFFF
+"""``BTF_INFO_KIND``, ``BTF_INFO_VLEN``: wider in later kernels, by bits that were 0 before."""
+
 _INDEXED = frozenset(
     (Kind.INT, Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.TYPEDEF, Kind.VAR, Kind.FLOAT, Kind.ENUM64)
 )
@@ -127,8 +130,8 @@ class Btf:
         try:
             while place < end:
                 info = words[place + 1]
-                kind = (info >> 24) & 0x1F
-                size = fixed[kind] + each[kind] * (info & 0xFFFF)
+                kind = (info >> 24) & _KIND
+                size = fixed[kind] + each[kind] * (info & _VLEN)
                 add(place)
                 if kind in indexed:
                     by_name.setdefault(words[place], []).append(number)
@@ -188,18 +191,18 @@ class Btf:
         """Return name, kind, ``size`` or ``type``, ``vlen`` and ``kind_flag`` of a type."""
         place = self._place(number)
         name, info, size = self._words[place : place + 3]
-        return self.string(name), (info >> 24) & 0x1F, size, info & 0xFFFF, bool(info >> 31)
+        return self.string(name), (info >> 24) & _KIND, size, info & _VLEN, bool(info >> 31)
 
     def kind(self, number: int) -> int:
         """Return the kind of a type."""
-        return (self._words[self._place(number) + 1] >> 24) & 0x1F
+        return (self._words[self._place(number) + 1] >> 24) & _KIND
 
     def words(self, number: int) -> list[int]:
         """Return the words after the first three of a type."""
         place = self._place(number)
         info = self._words[place + 1]
-        kind = (info >> 24) & 0x1F
-        end = place + _FIXED[kind] + _EACH[kind] * (info & 0xFFFF)
+        kind = (info >> 24) & _KIND
+        end = place + _FIXED[kind] + _EACH[kind] * (info & _VLEN)
         return self._words[place + 3 : end].tolist()
 
     def members(self, number: int) -> Iterator[Member]:

@@ -8,7 +8,9 @@ Names are stored as a length and as many token numbers, compressed in the order 
 name has a marker (``unsigned long`` before v5.0). Since Linux kernel commit 60443c88f3a8 ("kallsyms: Improve the performance of
 kallsyms_lookup_name()") (in v6.2) ``kallsyms_seqs_of_names`` sorts them by name. VMCOREINFO tells the
 addresses of some of the tables since commit 5fd8fea935a1 ("vmcoreinfo: include kallsyms symbols") (in v6.0);
-the others lie next to these, in an order that changed in v6.4, so they are recognised by what is in them.
+the others lie next to these, in an order that changed in v6.4, so they are recognised by what is in them. Since
+Linux kernel commit a081b5789255 ("kallsyms: Get rid of kallsyms relative base") (in v7.0) an offset counts from its own
+place, as for ``offset_to_ptr()``.
 """
 
 from array import array
@@ -45,6 +47,7 @@ class KallsymsTables:
     Addresses of the tables.
 
     :ivar offsets: ``kallsyms_offsets`` (``int []``), or ``None`` where there are whole addresses.
+    :ivar relative_base: ``kallsyms_relative_base``; ``None`` where each offset counts from its own place.
     :ivar addresses: ``kallsyms_addresses`` (``unsigned long []``), without CONFIG_KALLSYMS_BASE_RELATIVE.
     """
 
@@ -87,7 +90,7 @@ class Kallsyms:
         self._read = read
         self._tables = tables
         self.count = int.from_bytes(read(tables.num_syms, 4), "little")
-        if tables.addresses is None and None in (tables.offsets, tables.relative_base):
+        if tables.addresses is None and tables.offsets is None:
             raise KallsymsError("neither kallsyms_offsets nor kallsyms_addresses is known")
         if not 0 < self.count < MAX_SYMBOLS:
             raise KallsymsError(f"kallsyms_num_syms is {self.count}")
@@ -108,8 +111,10 @@ class Kallsyms:
         tables, blocks = self._tables, -(-self.count // 256)
         before = tables.token_table - _aligned(4 * blocks)
         seqs_before = tables.token_table - _aligned(3 * self.count)
+        after = self._after_offsets()
         places: list[tuple[int, int | None]] = [
-            (before, tables.relative_base and tables.relative_base + 8),
+            (before, after),
+            (tables.token_table - 4 * blocks, after),
             (seqs_before - _aligned(4 * blocks), seqs_before),
             (before, None),
         ]
@@ -121,6 +126,13 @@ class Kallsyms:
         if self._are_markers(markers):
             return markers, None
         raise KallsymsError("kallsyms_markers were not found")
+
+    def _after_offsets(self) -> int | None:
+        """Return where ``kallsyms_seqs_of_names`` is if it follows the offsets and their base."""
+        tables = self._tables
+        if tables.relative_base:
+            return tables.relative_base + 8
+        return tables.offsets and tables.offsets + 4 * self.count
 
     def _are_markers(self, markers: "array[int]") -> bool:
         if markers[0] or any(b <= a for a, b in pairwise(markers)):
@@ -168,13 +180,16 @@ class Kallsyms:
         Function from a symbol's number to its address.
 
         With CONFIG_KALLSYMS_ABSOLUTE_PERCPU (x86 until v6.15) a positive offset is an absolute value (a
-        per-CPU variable) and a negative one counts down from the base; without it all count up.
+        per-CPU variable) and a negative one counts down from the base; without it all count up. Without a base
+        each counts from its own place.
         """
         tables, count = self._tables, self.count
-        if tables.offsets is None or tables.relative_base is None:
+        if tables.offsets is None:
             return array("Q", self._read(tables.addresses or 0, 8 * count)).__getitem__
+        offsets, first = array("i", self._read(tables.offsets, 4 * count)), tables.offsets
+        if tables.relative_base is None:
+            return lambda i: first + 4 * i + offsets[i]
         base = int.from_bytes(self._read(tables.relative_base, 8), "little")
-        offsets = array("i", self._read(tables.offsets, 4 * count))
         if offsets[-1] < 0:
             return lambda i: offsets[i] if offsets[i] >= 0 else base - 1 - offsets[i]
         return lambda i: base + (offsets[i] & 0xFFFFFFFF)

@@ -25,12 +25,13 @@ class Image:
 
 
 class Builder:
-    def __init__(self, lead: int = 8192) -> None:
+    def __init__(self, align: int, lead: int = 8192) -> None:
         self.memory = bytearray(lead)
+        self.align = align
         self.places: dict[str, int] = {}
 
     def add(self, name: str, data: bytes) -> None:
-        self.memory += bytes(-len(self.memory) % 8)
+        self.memory += bytes(-len(self.memory) % self.align)
         self.places[name] = BASE + len(self.memory)
         self.memory += data
 
@@ -77,6 +78,14 @@ def offset(address: int, percpu: bool) -> bytes:
     return struct.pack("<i", BASE - 1 - address if address >= BASE else address)
 
 
+def from_own_places(symbols: list[tuple[int, str]], place: int) -> bytes:
+    """Return offsets that count each from its own place, the first of which is the next aligned one."""
+    first = place + -place % 4
+    return b"".join(
+        struct.pack("<i", address - first - 4 * i) for i, (address, _) in enumerate(symbols)
+    )
+
+
 ORDERS = {
     "v4.1": ["addresses", "num_syms", "names", "markers", "token_table", "token_index"],
     "v5.15": [
@@ -108,13 +117,27 @@ ORDERS = {
         "relative_base",
         "seqs_of_names",
     ],
+    "v7.0": [
+        "num_syms",
+        "names",
+        "markers",
+        "token_table",
+        "token_index",
+        "offsets",
+        "seqs_of_names",
+    ],
 }
 
 
 def build(symbols: list[tuple[int, str]], generation: str, percpu: bool = True) -> Image:
     made = tables(symbols, "Q" if generation == "v4.1" else "I", percpu)
-    builder = Builder()
+    own_place = "relative_base" not in ORDERS[generation] and "offsets" in ORDERS[generation]
+    builder = Builder(4 if own_place else 8)
+    if own_place:
+        made["num_syms"] = made["num_syms"][:4]
     for name in ORDERS[generation]:
+        if own_place and name == "offsets":
+            made[name] = from_own_places(symbols, BASE + len(builder.memory))
         builder.add(name, made[name])
     builder.memory += bytes(1 << 16)
     return Image(bytes(builder.memory), builder.places)

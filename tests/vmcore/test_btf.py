@@ -75,6 +75,27 @@ def test_enumerations_of_32_and_64_bits():
     assert types.btf.enum_with("OTHER") is None
 
 
+def test_more_members_than_sixteen_bits_count():
+    builder = integer()
+    count = 0x10002
+    builder.add("big", Kind.ENUM, 4, [word for i in range(count) for word in (0, i)], vlen=count)
+    builder.add("after", Kind.TYPEDEF, 1)
+    btf = Btf(builder.data())
+    btf.scan()
+    assert btf.damage == ""
+    assert list(btf.find("after")) == [3]
+    assert sum(1 for _ in btf.enumerators(2)) == count
+
+
+def test_a_kind_from_the_future_ends_the_scan():
+    builder = integer().add("later", 0x21, 4).add("lost", Kind.TYPEDEF, 1)
+    btf = Btf(builder.data())
+    btf.scan()
+    assert btf.damage == "type 2 and all after it are lost"
+    assert list(btf.find("int")) == [1]
+    assert list(btf.find("lost")) == []
+
+
 def test_every_kind():
     builder = integer()
     builder.add("", Kind.PTR, 1)

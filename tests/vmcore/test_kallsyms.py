@@ -5,8 +5,9 @@ from rdmadiag.vmcore.kallsyms_search import find_tables
 
 from .kallsyms_image import BASE, Image, build
 
-pytestmark = pytest.mark.parametrize("generation", ["v4.1", "v5.15", "v6.2", "v6.4"])
+pytestmark = pytest.mark.parametrize("generation", ["v4.1", "v5.15", "v6.2", "v6.4", "v7.0"])
 
+WITHOUT_PERCPU = ("v4.1", "v7.0")
 PERCPU = [(0x0, "D__per_cpu_start"), (0x31C40, "Arunqueues")]
 
 
@@ -32,7 +33,7 @@ def tables(image: Image) -> KallsymsTables:
 
 
 def opened(generation: str, count: int = 3000) -> Kallsyms:
-    image = build(symbols(count, generation != "v4.1"), generation)
+    image = build(symbols(count, generation not in WITHOUT_PERCPU), generation)
     return Kallsyms(image.read, tables(image))
 
 
@@ -62,10 +63,11 @@ def test_nothing_is_before_the_first_and_after_the_last(generation):
     assert table.symbol_at(BASE + 0x100000) is None
 
 
-def test_finds_every_name(generation):
-    table = opened(generation, 600)
-    for i in range(600):
-        found = list(table.symbols_named(f"rds_ib_conn_{i * 7919 % 600:06}"))
+@pytest.mark.parametrize("count", [600, 845])  # an even and an odd number of markers
+def test_finds_every_name(generation, count):
+    table = opened(generation, count)
+    for i in range(count):
+        found = list(table.symbols_named(f"rds_ib_conn_{i * 7919 % count:06}"))
         assert [one.address for one in found] == [BASE + 0x1000 + 16 * i]
 
 
@@ -77,8 +79,8 @@ def test_finds_long_names_and_none(generation):
 
 
 def test_percpu_variables_keep_their_offset(generation):
-    if generation == "v4.1":
-        pytest.skip("whole addresses")
+    if generation in WITHOUT_PERCPU:
+        pytest.skip("there are none in the table")
     assert [one.address for one in opened(generation).symbols_named("runqueues")] == [0x31C40]
 
 
@@ -92,7 +94,7 @@ def test_offsets_without_percpu_variables(generation):
 
 @pytest.mark.parametrize("count", [600, 3000, 5001])
 def test_is_found_by_what_is_in_it(generation, count):
-    if generation in ("v6.2", "v6.4"):
+    if generation in ("v6.2", "v6.4", "v7.0"):
         pytest.skip("VMCOREINFO tells")
     image = build(symbols(count, generation != "v4.1"), generation)
     found = find_tables(image.read, BASE, len(image.memory))
@@ -100,7 +102,7 @@ def test_is_found_by_what_is_in_it(generation, count):
 
 
 def test_a_wrong_count_is_refused(generation):
-    image = build(symbols(600), generation)
+    image = build(symbols(600, generation not in WITHOUT_PERCPU), generation)
     for count in (0, 1 << 31):
         memory = bytearray(image.memory)
         at = image.places["num_syms"] - BASE
@@ -110,7 +112,7 @@ def test_a_wrong_count_is_refused(generation):
 
 
 def test_damaged_markers_are_refused(generation):
-    image = build(symbols(600), generation)
+    image = build(symbols(600, generation not in WITHOUT_PERCPU), generation)
     memory = bytearray(image.memory)
     at = image.places["markers"] - BASE
     memory[at : at + 8] = b"\xff" * 8
