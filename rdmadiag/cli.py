@@ -1,6 +1,5 @@
 """The command line: it only names options; each sub-command is a module of :mod:`rdmadiag.commands`."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -172,15 +171,16 @@ def diagnose(
 ) -> Result:
     """Say what is wrong: read dumps and logs and report findings with their evidence."""
     from rdmadiag.commands import diagnose as command
-    from rdmadiag.commands.output import refuse_loss, terminal
+    from rdmadiag.commands.output import refuse_loss, screen
     from rdmadiag.commands.report import Output
 
     refuse_loss(output, (*inputs, redact_key, redact_save_key))
-    width, color = terminal() if output is None else (80, False)
+    seen = screen(output)
     shown = Output(
         format=format.value,
-        width=width,
-        color=color,
+        width=seen.width,
+        color=seen.color,
+        whole=not seen.terminal,
         templates=templates,
         redact=redact,
         key=redact_key,
@@ -212,10 +212,11 @@ def inspect(
 ) -> Result:
     """Show what is in a dump or log, as a table."""
     from rdmadiag.commands import inspect as command
-    from rdmadiag.commands.output import refuse_loss, terminal
+    from rdmadiag.commands.output import refuse_loss, screen
 
     refuse_loss(output, [input])
-    width = terminal()[0] if output is None and sys.stdout.isatty() else 0
+    seen = screen(output)
+    width = seen.width if seen.terminal else 0
     return Result(*command.inspect(input, table, format.value, width, debuginfo or ()), output)
 
 
@@ -258,14 +259,15 @@ def report(
 ) -> Result:
     """Write a saved report in another format."""
     from rdmadiag.commands import report as command
-    from rdmadiag.commands.output import refuse_loss, terminal
+    from rdmadiag.commands.output import refuse_loss, screen
 
     refuse_loss(output, (saved, redact_key, redact_save_key))
-    width, color = terminal() if output is None else (80, False)
+    seen = screen(output)
     shown = command.Output(
         format.value,
-        width,
-        color,
+        seen.width,
+        seen.color,
+        not seen.terminal,
         templates,
         redact,
         redact_key,
@@ -287,10 +289,11 @@ def compare(
 ) -> Result:
     """Say what is new, gone or changed from one saved report to another."""
     from rdmadiag.commands import compare as command
-    from rdmadiag.commands.output import refuse_loss
+    from rdmadiag.commands.output import refuse_loss, screen
 
     refuse_loss(output, (before, after))
-    return Result(*command.compare(before, after, format.value, fail_on=fail_on.value), output)
+    width = screen(output).width
+    return Result(*command.compare(before, after, format.value, width, fail_on.value), output)
 
 
 @app.command()
@@ -306,9 +309,9 @@ def explain(
 ) -> Result:
     """Explain a diagnosis, an event or a fix."""
     from rdmadiag.commands import explain as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import screen
 
-    return Result(*command.explain(name, rules or (), kernel, terminal()[0]))
+    return Result(*command.explain(name, rules or (), kernel, screen().width))
 
 
 @fix_app.command("list")
@@ -332,10 +335,10 @@ def fix_list(
 ) -> Result:
     """List the known faults that a kernel still has."""
     from rdmadiag.commands import fix as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import screen
 
     return Result(
-        *command.list_fixes(kernel, version, rules or (), everything, format.value, terminal()[0])
+        *command.list_fixes(kernel, version, rules or (), everything, format.value, screen().width)
     )
 
 
@@ -349,11 +352,11 @@ def fix_check(
 ) -> Result:
     """Say which known faults dumps and logs look like, and whether their kernels have the fix."""
     from rdmadiag.commands import fix as command
-    from rdmadiag.commands.output import terminal
+    from rdmadiag.commands.output import screen
 
     return Result(
         *command.check_inputs(
-            inputs, rules or (), debuginfo or (), hints, format.value, terminal()[0]
+            inputs, rules or (), debuginfo or (), hints, format.value, screen().width
         )
     )
 

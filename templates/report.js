@@ -374,5 +374,5 @@ startTimeline();
 if (location.hash) reveal(location.hash.slice(1));
 addEventListener("hashchange", () => reveal(location.hash.slice(1)));
 addEventListener("beforeprint", () => {
-  for (const node of document.querySelectorAll("details.finding, details.trace")) node.open = true;
+  for (const node of document.querySelectorAll("details.finding, details.member, details.trace")) node.open = true;
 });

@@ -5,8 +5,11 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from rdmadiag.errors import UserError
+
+_WIDEST = 1000
 
 
 def refuse_loss(output: Path | None, inputs: Iterable[Path | str | None]) -> None:
@@ -77,8 +80,29 @@ def forget_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def terminal() -> tuple[int, bool]:
-    """Return how wide the output is, and whether it may have colours (a terminal, and NO_COLOR is not set)."""
-    if not sys.stdout.isatty():
-        return 80, False
-    return os.get_terminal_size(sys.stdout.fileno()).columns, "NO_COLOR" not in os.environ
+class Screen(NamedTuple):
+    """
+    What the output is shown on.
+
+    :ivar width: Columns: those of the terminal, or of ``COLUMNS``, else 80.
+    :ivar color: It may have colours: a terminal, and ``NO_COLOR`` is not set.
+    :ivar terminal: It is a terminal.
+    """
+
+    width: int
+    color: bool
+    terminal: bool
+
+
+def screen(path: Path | None = None) -> Screen:
+    """
+    Return what standard output is shown on.
+
+    :param path: The output goes there instead.
+    """
+    wished = os.environ.get("COLUMNS", "")
+    width = min(int(wished), _WIDEST) if wished.isascii() and wished.isdigit() else 0
+    if path is not None or not sys.stdout.isatty():
+        return Screen(width or 80, False, False)
+    width = width or os.get_terminal_size(sys.stdout.fileno()).columns
+    return Screen(width, "NO_COLOR" not in os.environ, True)

@@ -17,6 +17,7 @@ class Output:
     How a report is to be shown.
 
     :ivar color: Whether ``text`` may use colours: the output is a terminal.
+    :ivar whole: Whether lines of the evidence stay unbroken in ``text``: the output is no terminal.
     :ivar redact: Replace names by pseudonyms.
     :ivar key: File with the key for it.
     :ivar save_key: File to write the key to.
@@ -27,6 +28,7 @@ class Output:
     format: Format = "text"
     width: int = 80
     color: bool = False
+    whole: bool = False
     templates: Path | None = None
     redact: bool = False
     key: Path | None = None
@@ -57,6 +59,7 @@ def finish(result: Report, output: Output) -> tuple[str, int]:
         output.format,
         width=output.width,
         color=output.color,
+        whole=output.whole,
         templates=_folder(output.templates),
     )
     return text, exit_status(result, output.fail_on)

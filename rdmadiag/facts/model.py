@@ -102,10 +102,15 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something about an input that the reader of the report must know: what, and where (may be empty)."""
+    """
+    Something about an input that the reader of the report must know: what, and where (may be empty).
+
+    :ivar remark: Nothing went wrong and nothing was lost by it.
+    """
 
     what: str
     where: str = ""
+    remark: bool = False
 
 
 @dataclass(slots=True)

@@ -97,13 +97,14 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
     if _cannot_tell(series, part):
         yield Problem("records with no wall clock: --since and --until do not apply to them", name)
     if part.foreign:
-        yield Problem(f"a log of {part.foreign}, not of Linux", name)
+        yield Problem(f"a log of {part.foreign}, not of Linux", name, remark=True)
     if part is not series.parts[-1]:
         return
     if series.clock.guessed_year is not None:
         yield Problem(
             f"dates without a year: {series.clock.guessed_year} was assumed for the last record",
             name,
+            remark=True,
         )
     if series.events.suppressed:
         yield Problem(
@@ -116,7 +117,7 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             f"{count} facts {kind} between the first and the last ones were left out", name
         )
     if series.traces.dropped:
-        yield Problem(f"{series.traces.dropped} traces like others were left out", name)
+        yield Problem(f"{series.traces.dropped} traces like others were left out", name, remark=True)
 
 
 def _cannot_tell(series: "Series", part: "Part") -> bool:

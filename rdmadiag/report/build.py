@@ -59,11 +59,16 @@ def build_report(
         seconds=round(seconds, 3),
         inputs=[_input(i) for i in store.collected.inputs],
         findings=findings,
-        checks=sorted((Check(r.rule.id, r.outcome, r.reason) for r in results), key=lambda c: c.id),
+        checks=sorted(map(_check, results), key=lambda c: c.id),
         facts=store.count(),
         timeline=_timeline(store.collected.facts, findings),
         tables=_tables(store.collected.facts),
     )
+
+
+def _check(result: Result) -> Check:
+    title = result.rule.title
+    return Check(result.rule.id, result.outcome, result.reason, "" if "{" in title else title)
 
 
 def _input(info: InputInfo) -> InputRow:
@@ -76,7 +81,7 @@ def _input(info: InputInfo) -> InputRow:
         records=info.records,
         unparsed=info.unparsed,
         types=info.types,
-        problems=[ProblemRow(p.what, p.where) for p in info.problems],
+        problems=[ProblemRow(p.what, p.where, p.remark) for p in info.problems],
         start=time_of(info.start),
         end=time_of(info.end),
     )

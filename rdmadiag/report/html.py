@@ -4,7 +4,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from markupsafe import Markup
 from rdmadiag.data import data_dir
 from rdmadiag.report import draw, view
 from rdmadiag.report.escape import clean
+from rdmadiag.report.groups import Member, grouped, labelled, labels_of
 from rdmadiag.report.model import Evidence, Finding, Report
 from rdmadiag.report.payload import payload
 from rdmadiag.report.picture import Picture, picture
@@ -23,20 +23,49 @@ from rdmadiag.report.picture import Picture, picture
 FULL = 60
 """Findings that are shown whole; the others are one line each, so that the page stays light."""
 EVIDENCE = 60
+_OUTCOMES = {
+    "could-not-run": "Could not run",
+    "fired": "Fired",
+    "explained": "Ruled out: explained by a finding",
+    "ruled-out": "Ruled out",
+    "not-applicable": "Not applicable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Evidence in the order of time, as far as it is shown."""
+
+    steps: list[view.Step]
+    left_out: int
+    sides: set[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A finding as the page shows it."""
+    """
+    A finding as the page shows it.
+
+    :ivar own: The finding without what its group shares; the whole of it where it stands alone.
+    """
 
     label: str
     finding: Finding
-    steps: list[view.Step]
-    left_out: int
-    sides: set[str]
+    own: Finding
+    chain: Chain
     picture: Picture
     drawings: list[Markup]
     bar: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Findings that are shown as one card; *shared* is what all of them have, and empty for a single one."""
+
+    label: str
+    cards: list[Card]
+    shared: Finding
+    chain: Chain
     kernel: str
     open: bool
 
@@ -50,12 +79,14 @@ def render(report: Report, templates: Path | None = None) -> str:
     report = clean(report)
     env = _environment(templates)
     style, script = _source(env, "report.css"), _source(env, "report.js")
-    cards = _cards(report)
+    rows = labelled(report.findings)
     return env.get_template("report.html.j2").render(
         report=report,
         headline=view.headline(report),
-        cards=cards[:FULL],
-        others=cards[FULL:],
+        blocks=_blocks(report, rows[:FULL]),
+        others=rows[FULL:],
+        labels=labels_of(report.findings),
+        outcome_names=_OUTCOMES,
         outcomes=view.by_outcome(report),
         blind=view.blind(report),
         reasons=view.by_reason(view.blind(report)),
@@ -65,7 +96,7 @@ def render(report: Report, templates: Path | None = None) -> str:
         style=_trusted(style),
         script=_trusted(script),
         policy=_policy(style, script),
-        data=_trusted(payload(report, {c.finding.fingerprint: c.label for c in reversed(cards)})),
+        data=_trusted(payload(report, {f.fingerprint: label for label, f in reversed(rows)})),
     )
 
 
@@ -85,6 +116,7 @@ def _environment(templates: Path | None) -> SandboxedEnvironment:
         duration=view.duration,
         flat=view.flat,
         frames=_frames,
+        reason=view.reason,
         safe_url=_safe_url,
         seen=view.seen_text,
         subject=view.subject_text,
@@ -122,31 +154,43 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _cards(report: Report) -> list[Card]:
-    numbers, seen = count(1), set[str]()
-    cards = []
-    for finding in view.ordered(report.findings):
-        cards.append(_card(f"F{next(numbers)}", finding, report, finding.id not in seen))
-        seen.add(finding.id)
-    return cards
+def _blocks(report: Report, rows: Sequence[tuple[str, Finding]]) -> list[Block]:
+    seen = set[str]()
+    blocks = []
+    for group in grouped(rows):
+        shared = group.shared
+        blocks.append(
+            Block(
+                label=group.label,
+                cards=[_card(member) for member in group.members],
+                shared=shared,
+                chain=_chain(shared),
+                kernel=_kernel(report, shared.host),
+                open=shared.id not in seen and not shared.known,
+            )
+        )
+        seen.add(shared.id)
+    return blocks
 
 
-def _card(label: str, finding: Finding, report: Report, first: bool) -> Card:
-    drawn = picture(finding)
-    steps = view.chain(finding)
+def _card(member: Member) -> Card:
+    drawn = picture(member.finding)
     ends = [draw.ends(drawn)] if drawn.here or drawn.there or drawn.device else []
     return Card(
-        label=label,
-        finding=finding,
-        steps=steps[:EVIDENCE],
-        left_out=max(0, len(steps) - EVIDENCE),
-        sides={step.side for step in steps[:EVIDENCE]},
+        label=member.label,
+        finding=member.finding,
+        own=member.own,
+        chain=_chain(member.own),
         picture=drawn,
         drawings=[_trusted(svg) for svg in (*ends, *map(draw.ring, drawn.rings))],
         bar=_trusted(draw.bound(drawn.bound) if drawn.bound else ""),
-        kernel=_kernel(report, finding.host),
-        open=first and not finding.known,
     )
+
+
+def _chain(finding: Finding) -> Chain:
+    steps = view.chain(finding)
+    shown = steps[:EVIDENCE]
+    return Chain(shown, len(steps) - len(shown), {step.side for step in shown})
 
 
 def _kernel(report: Report, host: str) -> str:

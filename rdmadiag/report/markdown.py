@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
-from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report
+from rdmadiag.report.groups import Group, Member, Stacks, grouped, labelled, labels_of
+from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report, StepRow
 from rdmadiag.report.picture import Picture, picture
 
 _SPECIAL = re.compile(r"[\\`*{}\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
@@ -62,9 +63,9 @@ def _report(report: Report) -> Lines:
     if report.redacted:
         yield "Names and addresses are pseudonyms."
     yield from _blind(report)
-    short = view.short_paths(report)
-    for number, finding in enumerate(view.ordered(report.findings), 1):
-        yield from _finding(f"F{number}", finding, short)
+    chain = Chain(view.short_paths(report))
+    for group in grouped(labelled(report.findings)):
+        yield from _one(group, chain) if len(group) == 1 else _many(group, chain)
     yield from _checks(report)
     yield from _inputs(report.inputs)
     tool = report.tool
@@ -83,24 +84,64 @@ def _blind(report: Report) -> Lines:
         yield f"- {escape(reason)}: {', '.join(map(code, checks))}"
 
 
-def _finding(label: str, finding: Finding, short: Mapping[str, str]) -> Lines:
-    yield f"\n## {label} {escape(finding.title)}\n"
+def _heading(group: Group) -> Lines:
+    finding = group.shared
+    yield f"\n## {group.label} {escape(finding.title)}\n"
     words = [finding.severity, finding.verdict, "known" if finding.known else ""]
     yield f"**{', '.join(w for w in words if w)}** · {code(finding.id)}" + (
         f" · host {code(finding.host)}" if finding.host else ""
     )
+
+
+def _one(group: Group, chain: "Chain") -> Lines:
+    yield from _heading(group)
+    finding = group.members[0].own
     yield f"\n{escape(finding.summary)}\n"
     if finding.subject:
         yield f"- About: {code(view.subject_text(finding.subject))}"
     if seen := view.seen_text(finding):
         yield f"- Seen: {escape(seen)}"
     yield from _drawing(picture(finding))
-    yield from _evidence(finding, short)
+    yield from chain.rows(group.members[0])
+    yield from _common(finding)
+
+
+def _common(finding: Finding) -> Lines:
     yield from _steps(finding)
     yield from _fixes(finding.fixes)
     if finding.explanation:
         yield "\n### Why it happens\n"
         yield escape(finding.explanation)
+
+
+def _many(group: Group, chain: "Chain") -> Lines:
+    """Tell what findings of one diagnosis have in common once, then of each what differs; the first is drawn."""
+    yield from _heading(group)
+    yield ""
+    for member in group.members:
+        yield f"- {member.label}: {code(view.subject_text(member.finding.subject) or '-')}"
+    yield from _drawing(picture(group.members[0].finding))
+    yield from chain.rows(Member(group.label, group.shared, group.shared))
+    yield from _common(group.shared)
+    for member in group.members:
+        yield from _differing(member, group.shared, chain)
+
+
+def _differing(member: Member, shared: Finding, chain: "Chain") -> Lines:
+    own = member.own
+    yield f"\n### {member.label} {code(view.subject_text(own.subject) or '-')}\n"
+    if own.title != shared.title:
+        yield f"{escape(own.title)}\n"
+    yield escape(own.summary)
+    if seen := view.seen_text(own):
+        yield f"\nSeen {escape(seen)}."
+    if own.explanation:
+        yield f"\n{escape(own.explanation)}"
+    yield ""
+    yield from chain.proofs(member)
+    for step in own.next_steps:
+        yield from _step("-", step)
+    yield from _fix_rows(own.fixes)
 
 
 def _drawing(drawn: Picture) -> Lines:
@@ -123,41 +164,66 @@ def _drawing(drawn: Picture) -> Lines:
         yield f"\nHow long it can last: {escape(drawn.bound.arithmetic)}"
 
 
-def _evidence(finding: Finding, short: Mapping[str, str]) -> Lines:
-    steps = view.chain(finding)
-    if steps:
-        yield "\n### Evidence\n"
-    for number, step in enumerate(steps[:EVIDENCE], 1):
-        row = step.evidence
-        often = f" ({row.count} times)" if row.count > 1 else ""
-        when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
-        yield f"{number}. **{escape(row.note or row.clue)}**{often} {escape(when)}, {code(view.where_text(row.where, short))}"
-        yield ""
-        yield from fence("\n".join([row.text, *_frames(row)]), "   ")
-        yield ""
-    if len(steps) > EVIDENCE:
-        yield f"{len(steps) - EVIDENCE} more are in the JSON report."
+class Chain:
+    """
+    The evidence of findings.
 
+    :ivar short: What to call the inputs.
+    """
 
-def _frames(row: Evidence) -> list[str]:
-    frames = row.fields.get("frames")
-    return [f"  {view.value_text(f)}" for f in frames] if isinstance(frames, list) else []
+    def __init__(self, short: Mapping[str, str]) -> None:
+        self.short = short
+        self._stacks = Stacks()
+
+    def rows(self, member: Member) -> Lines:
+        """Return the evidence of a finding that it does not share, under a heading."""
+        if member.own.evidence:
+            yield "\n### Evidence\n"
+        yield from self.proofs(member)
+
+    def proofs(self, member: Member) -> Lines:
+        """Return the same without the heading."""
+        steps = view.chain(member.own)
+        for number, step in enumerate(steps[:EVIDENCE], 1):
+            row = step.evidence
+            often = f" ({row.count} times)" if row.count > 1 else ""
+            when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
+            yield f"{number}. **{escape(row.note or row.clue)}**{often} {escape(when)}, {code(view.where_text(row.where, self.short))}"
+            yield ""
+            yield from fence("\n".join([row.text, *self._frames(row, member.label)]), "   ")
+            yield ""
+        if len(steps) > EVIDENCE:
+            yield f"{len(steps) - EVIDENCE} more are in the JSON report."
+
+    def _frames(self, row: Evidence, label: str) -> list[str]:
+        frames = row.fields.get("frames")
+        names = [f"  {view.value_text(f)}" for f in frames] if isinstance(frames, list) else []
+        first = self._stacks.shown_in(names, label) if names else ""
+        return [f"  (the same stack as in {first})"] if first else names
 
 
 def _steps(finding: Finding) -> Lines:
     if finding.next_steps:
         yield "\n### What to do\n"
     for number, step in enumerate(finding.next_steps, 1):
-        yield f"{number}. {escape(step.text)}"
-        if step.command:
-            yield ""
-            yield from fence(step.command, "   ")
-            yield ""
+        yield from _step(f"{number}.", step)
+
+
+def _step(mark: str, step: StepRow) -> Lines:
+    yield f"{mark} {escape(step.text)}"
+    if step.command:
+        yield ""
+        yield from fence(step.command, "   ")
+        yield ""
 
 
 def _fixes(fixes: Sequence[FixRow]) -> Lines:
     if fixes:
         yield "\n### Known fixes\n"
+    yield from _fix_rows(fixes)
+
+
+def _fix_rows(fixes: Sequence[FixRow]) -> Lines:
     for fix in fixes:
         where = ", ".join(f"{row.tree} {row.version}" for row in fix.fixed_in)
         refs = [fix.id, fix.cve, f"commit {fix.commit}" if fix.commit else "", fix.url]
@@ -170,7 +236,12 @@ def _checks(report: Report) -> Lines:
     groups = view.by_outcome(report)
     if groups:
         yield "\n## Checks\n"
+    labels = labels_of(report.findings)
     for outcome, checks in groups.items():
+        if outcome == "explained":
+            for why, names in view.by_reason(checks, labels).items():
+                yield f"- ruled-out, {escape(why)} ({len(names)}): {', '.join(map(code, names))}"
+            continue
         yield f"- {outcome} ({len(checks)}): {', '.join(code(c.id) for c in checks)}"
 
 
@@ -187,4 +258,5 @@ def _inputs(inputs: Sequence[InputRow]) -> Lines:
         yield f"- {code(row.path)}: {', '.join(p for p in parts if p)}"
         for problem in row.problems:
             place = f" ({code(problem.where)})" if problem.where else ""
-            yield f"  - problem: {escape(problem.what)}{place}"
+            word = "remark" if problem.remark else "problem"
+            yield f"  - {word}: {escape(problem.what)}{place}"

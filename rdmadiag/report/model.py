@@ -25,10 +25,11 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class ProblemRow(msgspec.Struct, frozen=True):
-    """What is wrong with an input, and where."""
+    """What is wrong with an input, and where; *remark*: nothing is, but the reader should know it."""
 
     what: str
     where: str = ""
+    remark: bool = False
 
 
 class InputRow(msgspec.Struct, frozen=True):
@@ -112,11 +113,12 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """How one diagnosis ended."""
+    """How one diagnosis ended; *title* is what it is about."""
 
     id: str
     outcome: Outcome
     reason: str
+    title: str = ""
 
 
 class TimelineRow(msgspec.Struct, frozen=True):

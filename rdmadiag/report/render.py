@@ -15,6 +15,7 @@ def render(
     *,
     width: int = 80,
     color: bool = False,
+    whole: bool = False,
     templates: Path | None = None,
 ) -> str:
     """
@@ -22,13 +23,14 @@ def render(
 
     :param width: Columns of the ``text`` format.
     :param color: Whether the ``text`` format may use a terminal's colours.
+    :param whole: Whether the ``text`` format keeps lines of the evidence unbroken: nobody reads it on a terminal.
     :param templates: Folder whose files stand in for the shipped templates of the ``html`` format.
     """
     match format:
         case "text":
             from rdmadiag.report import text
 
-            return text.render(report, width, color)
+            return text.render(report, width, color, whole)
         case "html":
             from rdmadiag.report import html
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.rule import Rule
@@ -10,7 +11,8 @@ from rich.text import Text
 
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
-from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report
+from rdmadiag.report.groups import Group, Member, Stacks, grouped, labelled, labels_of
+from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report, StepRow
 from rdmadiag.report.picture import picture
 from rdmadiag.report.sketch import TONES, indented, sketch, underlined
 
@@ -28,12 +30,13 @@ EVENTS = 30
 Rows = Iterator[RenderableType]
 
 
-def render(report: Report, width: int = 80, color: bool = False) -> str:
+def render(report: Report, width: int = 80, color: bool = False, whole: bool = False) -> str:
     """
     Return *report* as text.
 
     :param width: Columns to fit.
     :param color: Write the ANSI sequences of a terminal; without it the text is plain.
+    :param whole: Keep each line of the evidence in one, however long: for a reader that is a program.
     """
     console = Console(
         file=StringIO(),
@@ -46,7 +49,7 @@ def render(report: Report, width: int = 80, color: bool = False) -> str:
         legacy_windows=False,
         _environ={},
     )
-    for row in _report(clean(report)):
+    for row in _report(clean(report), whole):
         _print(console, row)
     lines = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -60,7 +63,7 @@ def _print(console: Console, row: RenderableType) -> None:
         console.print(row)
 
 
-def _report(report: Report) -> Rows:
+def _report(report: Report, whole: bool) -> Rows:
     head = view.headline(report)
     yield Text.assemble((head.tone.upper(), _STYLE[head.tone]), "  ", (head.text, "bold"))
     if head.notes:
@@ -68,9 +71,9 @@ def _report(report: Report) -> Rows:
     if report.redacted:
         yield Text("Names and addresses are pseudonyms.")
     yield from _blind(report)
-    short = view.short_paths(report)
-    for number, finding in enumerate(view.ordered(report.findings), 1):
-        yield from _finding(f"F{number}", finding, short)
+    chain = Chain(view.short_paths(report), whole)
+    for group in grouped(labelled(report.findings)):
+        yield from _one(group, chain) if len(group) == 1 else _many(group, chain)
     yield from _timeline(report)
     yield from _checks(report)
     yield from _facts(report)
@@ -88,8 +91,8 @@ def _blind(report: Report) -> Rows:
     if not view.blind(report):
         return
     yield from _title("Could not run: what these look for may be there all the same", "incomplete")
-    for reason, checks in view.by_reason(view.blind(report)).items():
-        yield Text(reason)
+    for why, checks in view.by_reason(view.blind(report)).items():
+        yield Text(why)
         yield indented(Text(", ".join(checks), "dim"))
 
 
@@ -98,19 +101,67 @@ def _title(text: str, style: str = "") -> Rows:
     yield Rule(Text(text, _STYLE.get(style, "bold")), align="left", style=_STYLE.get(style, "dim"))
 
 
-def _finding(label: str, finding: Finding, short: Mapping[str, str]) -> Rows:
+def _heading(group: Group) -> Rows:
+    finding = group.shared
     known = ", known" if finding.known else ""
     host = f", {finding.host}" if finding.host else ""
     yield from _title(
-        f"{label} {finding.severity}, {finding.verdict}{known}{host}", finding.severity
+        f"{group.label} {finding.severity}, {finding.verdict}{known}{host}", finding.severity
     )
     yield Text(finding.title, "bold")
+
+
+def _one(group: Group, chain: "Chain") -> Rows:
+    yield from _heading(group)
+    (member,) = group.members
+    finding = member.own
     yield indented(Text(finding.summary))
     yield indented(_pairs(_about(finding)))
     yield from sketch(picture(finding))
-    yield from _evidence(finding, short)
+    yield from chain.rows(member)
     yield from _steps(finding)
     yield from _fixes(finding.fixes)
+    yield from _why(finding)
+
+
+def _many(group: Group, chain: "Chain") -> Rows:
+    """Tell what findings of one diagnosis have in common once, then of each what differs; the first is drawn."""
+    yield from _heading(group)
+    shared, first = group.shared, group.members[0]
+    rows = [(m.label, view.subject_text(m.finding.subject)) for m in group.members]
+    yield indented(_pairs([("diagnosis", shared.id), *rows]))
+    yield from sketch(picture(first.finding))
+    yield from chain.rows(Member(group.label, shared, shared), "Evidence for all of them")
+    yield from _steps(shared)
+    yield from _fixes(shared.fixes)
+    yield from _why(shared)
+    for member in group.members:
+        yield from _differing(member, shared)
+        yield from chain.rows(member) if member is first else chain.bare(member)
+        yield from _own_steps(member.own)
+
+
+def _differing(member: Member, shared: Finding) -> Rows:
+    own = member.own
+    yield Text()
+    yield Text(f"{member.label} {view.subject_text(own.subject)}", "bold")
+    if own.title != shared.title:
+        yield indented(Text(own.title))
+    yield indented(Text(own.summary))
+    if seen := view.seen_text(own):
+        yield indented(Text(f"seen {seen}", "dim"))
+    for paragraph in filter(None, own.explanation.split("\n\n")):
+        yield indented(Text(paragraph))
+
+
+def _own_steps(own: Finding) -> Rows:
+    for step in own.next_steps:
+        yield indented(_pairs([("-", step.text)]))
+        yield from _command(step)
+    yield from _fixes(own.fixes)
+
+
+def _why(finding: Finding) -> Rows:
     if finding.explanation:
         yield underlined("Why it happens")
         yield indented(Text(finding.explanation))
@@ -125,30 +176,72 @@ def _about(finding: Finding) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows if text]
 
 
-def _evidence(finding: Finding, short: Mapping[str, str]) -> Rows:
-    steps = view.chain(finding)
-    if steps:
-        yield underlined("Evidence")
-    for step in steps[:EVIDENCE]:
+class Chain:
+    """
+    The evidence of findings.
+
+    :ivar short: What to call the inputs.
+    :ivar whole: Do not break lines of the evidence.
+    """
+
+    def __init__(self, short: Mapping[str, str], whole: bool) -> None:
+        self.short = short
+        self._wrap: dict[str, Any] = {"no_wrap": True, "overflow": "ignore"} if whole else {}
+        self._stacks = Stacks()
+
+    def rows(self, member: Member, heading: str = "Evidence") -> Rows:
+        """Return the evidence of a finding that it does not share; a stack that was shown before is only named."""
+        steps = view.chain(member.own)
+        if steps:
+            yield underlined(heading)
+        for step in steps[:EVIDENCE]:
+            yield self._head(step)
+            yield from self._body(step, member.label)
+        yield from _left_out(steps)
+
+    def bare(self, member: Member) -> Rows:
+        """Return the same without the words for it: another finding of the group has them."""
+        steps = view.chain(member.own)
+        for step in steps[:EVIDENCE]:
+            yield from self._body(step, member.label)
+        yield from _left_out(steps)
+
+    def _head(self, step: view.Step) -> RenderableType:
         row = step.evidence
         when = " ".join(p for p in (view.time_text(row.time), step.after) if p)
         often = f" ({row.count} times)" if row.count > 1 else ""
-        yield indented(Text.assemble((row.note or row.clue, "bold"), often, (f"  {when}", "dim")))
-        yield indented(Text(row.text), 4)
-        yield indented(Text(view.where_text(row.where, short), "dim"), 4)
-        yield from _stack(row)
+        return indented(Text.assemble((row.note or row.clue, "bold"), often, (f"  {when}", "dim")))
+
+    def _body(self, step: view.Step, label: str) -> Rows:
+        row = step.evidence
+        yield self._line(row.text)
+        yield self._line(view.where_text(row.where, self.short), "dim")
+        yield from self._stack(row, label)
+
+    def _line(self, text: str, style: str = "") -> RenderableType:
+        return (
+            Text(f"    {text}", style, **self._wrap)
+            if self._wrap
+            else indented(Text(text, style), 4)
+        )
+
+    def _stack(self, row: Evidence, label: str) -> Rows:
+        frames = row.fields.get("frames")
+        if not isinstance(frames, list) or not frames:
+            return
+        names = [view.value_text(frame) for frame in frames]
+        if first := self._stacks.shown_in(names, label):
+            yield indented(Text(f"the same stack as in {first}"), 6)
+            return
+        for number, frame in enumerate(names[:STACK]):
+            yield indented(Text(f"#{number:<2} {frame}"), 6)
+        if len(names) > STACK:
+            yield indented(Text(f"and {len(names) - STACK} more frames"), 6)
+
+
+def _left_out(steps: Sequence[view.Step]) -> Rows:
     if len(steps) > EVIDENCE:
         yield indented(Text(f"and {len(steps) - EVIDENCE} more, in the JSON report"))
-
-
-def _stack(row: Evidence) -> Rows:
-    frames = row.fields.get("frames")
-    if not isinstance(frames, list) or not frames:
-        return
-    for number, frame in enumerate(frames[:STACK]):
-        yield indented(Text(f"#{number:<2} {view.value_text(frame)}"), 6)
-    if len(frames) > STACK:
-        yield indented(Text(f"and {len(frames) - STACK} more frames"), 6)
 
 
 def _steps(finding: Finding) -> Rows:
@@ -156,8 +249,12 @@ def _steps(finding: Finding) -> Rows:
         yield underlined("What to do")
     for number, step in enumerate(finding.next_steps, 1):
         yield indented(_pairs([(f"{number}.", step.text)]))
-        for line in step.command.splitlines():
-            yield Text(f"     {line}", "cyan", no_wrap=True, overflow="ignore")
+        yield from _command(step)
+
+
+def _command(step: StepRow) -> Rows:
+    for line in step.command.splitlines():
+        yield Text(f"     {line}", "cyan", no_wrap=True, overflow="ignore")
 
 
 def _fixes(fixes: Sequence[FixRow]) -> Rows:
@@ -181,7 +278,7 @@ def _fixes(fixes: Sequence[FixRow]) -> Rows:
 
 def _timeline(report: Report) -> Rows:
     """Show the log lines of all findings and hosts in the order of time; for one host the evidence does."""
-    labels = {f.fingerprint: f"F{n}" for n, f in enumerate(view.ordered(report.findings), 1)}
+    labels = {finding.fingerprint: label for label, finding in labelled(report.findings)}
     rows = [row for row in report.timeline if row.finding in labels]
     if len({row.host for row in rows}) < 2:
         return
@@ -198,11 +295,12 @@ def _checks(report: Report) -> Rows:
     if not groups:
         return
     yield from _title("Checks")
+    labels = labels_of(report.findings)
     for outcome, checks in groups.items():
-        yield Text(f"{outcome}: {len(checks)}", "bold")
-        if outcome == "ruled-out":
-            for reason, names in view.by_reason(checks).items():
-                yield indented(Text.assemble(", ".join(names), (f": {reason}", "dim")))
+        yield Text(f"{view.OUTCOMES[outcome]}: {len(checks)}", "bold")
+        if outcome in ("ruled-out", "explained"):
+            for why, names in view.by_reason(checks, labels).items():
+                yield indented(Text.assemble(", ".join(names), (f": {why}", "dim")))
         else:
             yield indented(Text(", ".join(c.id for c in checks)))
 
@@ -228,7 +326,8 @@ def _inputs(inputs: Sequence[InputRow]) -> Rows:
         yield Text.assemble((row.path, "bold"), "  ", ", ".join(p for p in parts if p))
         for problem in row.problems:
             place = f" ({problem.where})" if problem.where else ""
-            yield indented(Text(f"! {problem.what}{place}", _STYLE["incomplete"]))
+            mark, style = ("-", "dim") if problem.remark else ("!", _STYLE["incomplete"])
+            yield indented(Text(f"{mark} {problem.what}{place}", style))
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> Table:

@@ -13,8 +13,18 @@ Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
 _SEVERITY = {"critical": 0, "warning": 1, "info": 2}
 _VERDICT = {"confirmed": 0, "probable": 1, "possible": 2}
 _OPENING = {"confirmed": "", "probable": "Probably: ", "possible": "Possibly: "}
-OUTCOMES = ("could-not-run", "fired", "ruled-out", "not-applicable")
-"""Check outcomes in the order that a reader needs them."""
+OUTCOMES = {
+    "could-not-run": "could-not-run",
+    "fired": "fired",
+    "explained": "ruled-out, explained by a finding",
+    "ruled-out": "ruled-out",
+    "not-applicable": "not-applicable",
+}
+"""Check outcomes in the order that a reader needs them, and what to call them; of those ruled out the explained ones apart."""
+EXPLAINED = "explained by "
+"""How the reason of a check begins that was ruled out because a finding explains what it saw."""
+OTHERS_EXPLAIN = "other findings explain"
+"""The same, of a check about what no other finding explains."""
 DEPTH = 8
 """How deep fields may nest and still be shown name by name."""
 
@@ -67,8 +77,11 @@ def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:
         notes.append(f"{count(known, 'finding')} known from the baseline.")
     if lost := blind(report):
         notes.append(f"{count(len(lost), 'check')} of {len(report.checks)} could not run.")
-    if problems := sum(len(i.problems) for i in report.inputs):
-        notes.append(f"{count(problems, 'problem')} in reading the input.")
+    rows = [p for i in report.inputs for p in i.problems]
+    if problems := [p for p in rows if not p.remark]:
+        notes.append(f"{count(len(problems), 'problem')} in reading the input.")
+    if remarks := [p for p in rows if p.remark]:
+        notes.append(f"{count(len(remarks), 'remark')} on the input.")
     return notes
 
 
@@ -87,18 +100,38 @@ def blind(report: Report) -> list[Check]:
     return [c for c in report.checks if c.outcome == "could-not-run"]
 
 
-def by_reason(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Return the ids of *checks* by reason: one missing page often stops many of them."""
+def by_reason(
+    checks: Iterable[Check], labels: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """
+    Return the ids of *checks* by reason: one missing page often stops many of them.
+
+    :param labels: What to call the findings of a diagnosis, by its id; see :func:`reason`.
+    """
     reasons: dict[str, list[str]] = {}
     for check in checks:
-        reasons.setdefault(check.reason, []).append(check.id)
+        reasons.setdefault(reason(check, labels or {}), []).append(check.id)
     return reasons
 
 
+def reason(check: Check, labels: Mapping[str, str]) -> str:
+    """Return why a check ended as it did, with the labels of the findings that explain it: ``explained by F1``."""
+    names = check.reason.removeprefix(EXPLAINED).split(", ")
+    if not check.reason.startswith(EXPLAINED) or not all(name in labels for name in names):
+        return check.reason
+    return EXPLAINED + ", ".join(labels[name] for name in names)
+
+
 def by_outcome(report: Report) -> dict[str, list[Check]]:
-    """Return the checks by outcome, the ones to worry about first; outcomes without a check left out."""
-    groups = {o: [c for c in report.checks if c.outcome == o] for o in OUTCOMES}
+    """Return the checks by outcome (see :data:`OUTCOMES`), the ones to worry about first; outcomes without a check left out."""
+    groups: dict[str, list[Check]] = {outcome: [] for outcome in OUTCOMES}
+    for check in report.checks:
+        groups["explained" if _is_explained(check) else check.outcome].append(check)
     return {outcome: checks for outcome, checks in groups.items() if checks}
+
+
+def _is_explained(check: Check) -> bool:
+    return check.outcome == "ruled-out" and check.reason.startswith((EXPLAINED, OTHERS_EXPLAIN))
 
 
 def count(number: int, noun: str) -> str:
@@ -167,11 +200,11 @@ def seen_text(finding: Finding) -> str:
     return " to ".join(times)
 
 
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in the two units that matter: ``32 µs``, ``5.3 s``, ``10 h 15 min``."""
+    """Return a length of time in the two units that matter, side by side: ``32 µs``, ``5.3 s``, ``10 h 15 min``, ``1 h``."""
     if seconds < 0:
         return "-" + duration(-seconds)
     if seconds < 0.001:
@@ -184,13 +217,14 @@ def duration(seconds: float) -> str:
 
 
 def _two_units(seconds: int) -> str:
-    parts = []
-    for size, unit in _UNITS:
-        amount, seconds = divmod(seconds, size)
-        if amount:
-            parts.append(f"{amount} {unit}")
-    parts.append(f"{seconds} s")
-    return " ".join(parts[:2]).removesuffix(" 0 s")
+    """Round to the second of two neighbouring units; it is left out when there is nothing of it."""
+    at = next(n for n, (size, _) in enumerate(_UNITS) if seconds >= size)
+    (size, unit), (small, small_unit) = _UNITS[at : at + 2]
+    seconds += small // 2
+    if at and seconds >= _UNITS[at - 1][0]:  # 59 min 59.6 s is 1 h
+        return f"1 {_UNITS[at - 1][1]}"
+    rest = seconds % size // small
+    return f"{seconds // size} {unit}" + (f" {rest} {small_unit}" if rest else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +260,18 @@ def side_of(evidence: Evidence) -> Literal["log", "state"]:
 
 
 def short_paths(report: Report) -> dict[str, str]:
-    """Return the inputs' paths without the leading folders that none of them needs to be told apart."""
+    """
+    Return the inputs' paths without the leading folders that none of them needs to be told apart.
+
+    What an archive holds keeps its archive's name and all its path in it (``sos.tar.xz!var/log/messages``).
+    """
     paths = {row.path for row in report.inputs}
     paths |= {e.where["input"] for f in report.findings for e in f.evidence if _named(e)}
     short: dict[str, str] = {}
     for path in paths:
-        parts = path.split("/")
-        tails = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+        file, mark, member = path.partition("!")
+        parts = file.split("/")
+        tails = ("/".join(parts[-n:]) + mark + member for n in range(1, len(parts)))
         short[path] = next((t for t in tails if t and _only(t, path, paths)), path)
     return short
 

@@ -85,7 +85,7 @@ class BtfStore:
                 yield from self._read_module(entry, base)
         except TYPE_ERRORS:
             what = "this kernel keeps no BTF of modules (CONFIG_DEBUG_INFO_BTF_MODULES)"
-            self._problems.append(Problem(what))
+            self._problems.append(Problem(what, remark=True))
         except WalkError as error:
             self._problems.append(
                 Problem(f"list of module BTF: {error.problem.what}", "btf_modules")

@@ -45,3 +45,11 @@ def test_text_keeps_the_width(sample, width):
     assert all(line.startswith("     ") for line in long)
     if width >= 80:
         assert not long
+
+
+def test_whole_lines_of_evidence_are_not_broken():
+    report = SAMPLES["story-a"]()
+    lines = {line.strip() for line in render(report, "text", whole=True).splitlines()}
+    texts = [evidence.text for finding in report.findings for evidence in finding.evidence]
+    assert max(map(len, texts)) > 80
+    assert all(text in lines for text in texts)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from rdmadiag.report import view
-from rdmadiag.report.model import Check, Evidence
+from rdmadiag.report.model import Check, Evidence, ProblemRow
 from rdmadiag.report.picture import Ring, picture
 from tests.report.samples import (
     finding_a,
@@ -68,6 +68,11 @@ def test_new_comes_before_known():
         (68.9, "68.9 s"),
         (200, "3 min 20 s"),
         (3600, "1 h"),
+        (3599.6, "1 h"),
+        (3623, "1 h"),
+        (3652, "1 h 1 min"),
+        (86399, "1 d"),
+        (90000, "1 d 1 h"),
         (36914.2, "10 h 15 min"),
         (187_205, "2 d 4 h"),
         (-5, "-5 s"),
@@ -213,7 +218,8 @@ def test_the_connection_that_is_waited_for_is_drawn():
         (["/a/n1/messages", "/a/n2/messages"], ["n1/messages", "n2/messages"]),
         (["x/messages", "messages"], ["x/messages", "messages"]),
         (["-", "/"], ["-", "/"]),
-        (["s.tar!var/log/m"], ["m"]),
+        (["/x/s.tar!var/log/m"], ["s.tar!var/log/m"]),
+        (["/x/s.tar!v/m", "/y/s.tar!v/m", "s.tar"], ["x/s.tar!v/m", "y/s.tar!v/m", "s.tar"]),
     ],
 )
 def test_short_paths(paths, short):
@@ -222,6 +228,45 @@ def test_short_paths(paths, short):
     report = msgspec.structs.replace(story_a(), inputs=inputs, findings=[])
     names = view.short_paths(report)
     assert [names[path] for path in paths] == short
+
+
+def test_remarks_are_no_problems():
+    row = story_a().inputs[0]
+    rows = [ProblemRow("cut short"), ProblemRow("no year", remark=True)]
+    report = msgspec.structs.replace(
+        healthy(), inputs=[msgspec.structs.replace(row, problems=rows)]
+    )
+    assert view.headline(report).notes == [
+        "1 problem in reading the input.",
+        "1 remark on the input.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        ("explained by a, b", "explained by F1, F2-F5"),
+        ("explained by a, no-such", "explained by a, no-such"),
+        ("not found: a", "not found: a"),
+    ],
+)
+def test_a_reason_names_findings_by_their_labels(why, shown):
+    assert view.reason(Check("x", "ruled-out", why), {"a": "F1", "b": "F2-F5"}) == shown
+
+
+def test_checks_that_a_finding_explains_are_apart():
+    rows = [
+        Check("a", "fired", "explained by"),
+        Check("b", "ruled-out", "explained by a"),
+        Check("c", "ruled-out", "other findings explain all of them"),
+        Check("d", "ruled-out", "no such message"),
+    ]
+    groups = view.by_outcome(msgspec.structs.replace(healthy(), checks=rows))
+    assert {name: [c.id for c in checks] for name, checks in groups.items()} == {
+        "fired": ["a"],
+        "explained": ["b", "c"],
+        "ruled-out": ["d"],
+    }
 
 
 def test_nothing_to_draw():
