@@ -113,7 +113,7 @@ class Dump:
         missing = [module.name for module in self.modules if not module.has_types]
         if missing and self.types != "none":
             what = "these modules carry no types (no BTF, and no debug info was found)"
-            self.problems.append(Problem(what, ", ".join(sorted(missing))))
+            self.problems.append(Problem(what, ", ".join(sorted(missing)), remark=True))
 
     @property
     def path(self) -> Path:
