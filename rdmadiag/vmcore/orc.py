@@ -7,7 +7,9 @@ instructions, where the previous frame's stack pointer and frame pointer are.
 
 The layout of ``struct orc_entry`` is taken from the dump's own types. Since Linux kernel commit
 fb799447ae29 ("x86,objtool: Split UNWIND_HINT_EMPTY in two") (in v6.4) ``type`` has a value for the end of the
-stack, and the member ``end`` is gone; the member tells which numbering it is.
+stack, and the member ``end`` is gone; the member tells which numbering it is. The registers (``ORC_REG_*``) were
+numbered anew without any change of the layout (after v6.12): the entries themselves tell, as nearly all count from
+``sp`` and ``prev_sp``.
 """
 
 from bisect import bisect_right
@@ -24,7 +26,7 @@ __all__ = ("OrcEntry", "OrcTables", "Reg", "Unwind")
 
 
 class Reg:
-    """``ORC_REG_*``: where an address is counted from."""
+    """``ORC_REG_*``: where an address is counted from, in the numbers of v4.14."""
 
     UNDEFINED = 0
     PREV_SP = 1
@@ -36,6 +38,24 @@ class Reg:
     R13 = 7
     BP_INDIRECT = 8
     SP_INDIRECT = 9
+    AX = 10
+
+
+_REGS_BY_NEW_NUMBER = (
+    Reg.UNDEFINED,
+    Reg.AX,
+    Reg.DX,
+    Reg.SP,
+    Reg.BP,
+    Reg.DI,
+    Reg.R10,
+    Reg.R13,
+    Reg.PREV_SP,
+    Reg.SP_INDIRECT,
+    Reg.BP_INDIRECT,
+)
+_OLD_SP, _OLD_PREV_SP, _NEW_SP, _NEW_PREV_SP = 5, 1, 3, 8
+_PAGE = 4096
 
 
 class Unwind:
@@ -85,6 +105,7 @@ class OrcTables:
         self._vmlinux = _vmlinux_table(symbols)
         self._text = _text(symbols)
         self._tables: dict[str, _Table | None] = {}
+        self._renumbered: bool | None = None
         self._cache: dict[int, OrcEntry | None] = {}
 
     def at(self, pc: int) -> OrcEntry | None:
@@ -108,8 +129,27 @@ class OrcTables:
         index = self._bisect(table, pc)
         if index < 0:
             return None
-        raw = self._prog.read(table.entries + index * self._size, self._size)
-        return self._decode(int.from_bytes(raw, "little"))
+        place = table.entries + index * self._size
+        raw = self._prog.read(place, self._size)
+        if self._renumbered is None:
+            self._renumbered = self._are_renumbered(table, index)
+        entry = self._decode(int.from_bytes(raw, "little"))
+        return _renumber(entry) if self._renumbered else entry
+
+    def _are_renumbered(self, table: _Table, index: int) -> bool | None:
+        """Tell from an entry and its neighbours in the same page how registers are numbered; ``None``: cannot be told."""
+        place = table.entries + index * self._size
+        before = min(index, place % _PAGE // self._size)
+        after = min(table.length - index, max(1, (_PAGE - place % _PAGE) // self._size))
+        first, size = place - before * self._size, self._size
+        raw = self._prog.read(first, (before + after) * size)
+        entries = [
+            self._decode(int.from_bytes(raw[i : i + size], "little"))
+            for i in range(0, len(raw), size)
+        ]
+        old = sum((e.sp_reg == _OLD_SP) + (e.bp_reg == _OLD_PREV_SP) for e in entries)
+        new = sum((e.sp_reg == _NEW_SP) + (e.bp_reg == _NEW_PREV_SP) for e in entries)
+        return None if old == new else new > old
 
     def _module_table(self, module: "Module") -> _Table | None:
         """Return the table of a module: ``module.arch`` is a ``struct mod_arch_specific``."""
@@ -185,6 +225,15 @@ def _decoder(type_: Type) -> Callable[[int], OrcEntry]:
         )
 
     return decode
+
+
+def _renumber(entry: OrcEntry) -> OrcEntry:
+    """Return an entry with the old numbers of its registers; what has none stays a number that is no register."""
+    sp_reg, bp_reg = (
+        _REGS_BY_NEW_NUMBER[reg] if reg < len(_REGS_BY_NEW_NUMBER) else reg
+        for reg in (entry.sp_reg, entry.bp_reg)
+    )
+    return entry._replace(sp_reg=sp_reg, bp_reg=bp_reg)
 
 
 def _signed16(value: int) -> int:

@@ -45,7 +45,13 @@ def running_registers(task: Object, prstatus: list[bytes]) -> Registers:
     by_pid = [note for note in notes if note.pid == pid] if pid else []
     note = by_pid[0] if len(by_pid) == 1 else _by_cpu(task, notes)
     regs = note.regs
-    others = {Reg.R10: regs[7], Reg.R13: regs[2], Reg.DI: regs[14], Reg.DX: regs[12]}
+    others = {
+        Reg.R10: regs[7],
+        Reg.R13: regs[2],
+        Reg.DI: regs[14],
+        Reg.DX: regs[12],
+        Reg.AX: regs[10],
+    }
     user = bool(regs[17] & 3) or regs[16] < _KERNEL_HALF
     return Registers(regs[16], regs[19], regs[4], call=False, user=user, others=others)
 
@@ -62,5 +68,5 @@ def _by_cpu(task: Object, notes: list[_Notes]) -> _Notes:
     except ValueError as error:
         raise LookupError("its CPU is not online") from error
     if len(cpus) != len(notes):
-        raise LookupError(f"the dump has the registers of {len(notes)} of {len(cpus)} CPUs")
+        raise LookupError(f"the registers of {len(notes)} of {len(cpus)} CPUs are known")
     return notes[place]

@@ -34,7 +34,7 @@ class Registers:
     Registers of a frame.
 
     :ivar call: Whether *pc* is a return address (the function is looked up one byte before it).
-    :ivar others: Values of ``r10``, ``r13``, ``di``, ``dx`` where they are known.
+    :ivar others: Values of ``r10``, ``r13``, ``di``, ``dx``, ``ax`` where they are known.
     """
 
     pc: int
@@ -63,7 +63,7 @@ class OrcUnwinder:
         self._saved_pc = offsetof(saved, "ret_addr")
         regs = prog.type("struct pt_regs")
         self._regs = {name: offsetof(regs, name) for name in ("ip", "sp", "bp", "cs")}
-        names = {Reg.R10: "r10", Reg.R13: "r13", Reg.DI: "di", Reg.DX: "dx"}
+        names = {Reg.R10: "r10", Reg.R13: "r13", Reg.DI: "di", Reg.DX: "dx", Reg.AX: "ax"}
         self._other_regs = {number: offsetof(regs, name) for number, name in names.items()}
 
     def sleeping(self, task: Object) -> Registers:
