@@ -357,6 +357,7 @@ TABLES: dict[str, tuple[str, Columns]] = {
             "function": "function",
             "work": "work_function",
             "workqueue": "workqueue",
+            "pid": "pid",
             "module": "module",
         },
     ),

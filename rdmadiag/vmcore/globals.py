@@ -127,6 +127,15 @@ GLOBALS: tuple[Global, ...] = (
     Global("nvme_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_reset_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),
     Global("nvme_delete_wq", "struct workqueue_struct *", "nvme_core", "drivers/nvme/host/core.c"),
+    # Other users of RDMA
+    Global("sunrpc_net_id", "unsigned int", "sunrpc", "net/sunrpc/sunrpc_syms.c"),
+    Global("nfsd_net_id", "unsigned int", "nfsd", "fs/nfsd/nfsctl.c"),
+    Global("srp_client", "struct ib_client", "ib_srp", "drivers/infiniband/ulp/srp/ib_srp.c"),
+    Global("srpt_dev_list", "struct list_head", "ib_srpt", "drivers/infiniband/ulp/srpt/ib_srpt.c"),
+    Global("ig", "struct iser_global", "ib_iser", "drivers/infiniband/ulp/iser/iscsi_iser.c"),
+    Global(
+        "ipoib_client", "struct ib_client", "ib_ipoib", "drivers/infiniband/ulp/ipoib/ipoib_main.c"
+    ),
     # What the collectors read
     Global("tick_nsec", "unsigned long", file="kernel/time/ntp.c"),
     Global("shadow_timekeeper", "struct timekeeper", file="kernel/time/timekeeping.c"),

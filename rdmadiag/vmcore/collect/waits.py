@@ -7,12 +7,14 @@ from drgn.helpers.linux.locking import mutex_owner, rwsem_owner
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.known import known_objects
+from rdmadiag.vmcore.collect.rpc import rpc_transport, rpc_wait
 from rdmadiag.vmcore.collect.sleeps import Sleep, sleep_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.workqueue import work_pending
 
-__all__ = ("first_task", "waits_on", "work_name")
+__all__ = ("first_task", "pids_of", "waits_on", "work_name", "work_state")
 
 _LOCKS = {"struct mutex": mutex_owner, "struct rw_semaphore": rwsem_owner}
 
@@ -26,7 +28,10 @@ def waits_on(view: View, task: TaskRow) -> Fields | None:
     known = view.once("waits", dict[int, "Fields | None"])
     if task.address not in known:
         known[task.address] = (
-            _flush_of_work(view, task) or _flush_of_queue(view, task) or _object(view, task)
+            _flush_of_work(view, task)
+            or _flush_of_queue(view, task)
+            or _call(view, task)
+            or _object(view, task)
         )
     return known[task.address]
 
@@ -42,6 +47,19 @@ def _fields(type_: str, address: int, what: str, rows: list[TaskRow]) -> Fields:
         "pid": pids[0] if pids else None,
         "pids": pids,
     }
+
+
+def _call(view: View, task: TaskRow) -> Fields | None:
+    """Return the call that a task waits for, and who connects the transport that it goes over."""
+    wait = rpc_wait(view, task)
+    if wait is None:
+        return None
+    try:
+        transport = rpc_transport(view, wait.xprt)
+    except READ_ERRORS:
+        return _fields(wait.type, wait.address, wait.what, [])
+    rows = [transport.worker] if transport.worker else []
+    return _fields(wait.type, wait.address, f"{wait.what} over {transport.label}", rows)
 
 
 def _object(view: View, task: TaskRow) -> Fields | None:
@@ -108,3 +126,24 @@ def first_task(view: View, tasks: Iterable[Object]) -> TaskRow | None:
     :param tasks: ``struct task_struct *`` objects
     """
     return next((row for task in tasks if (row := view.tasks.named(int(task.value_())))), None)
+
+
+def pids_of(view: View, tasks: Iterable[Object]) -> list[int]:
+    """
+    Return the numbers of those of some waiters that are tasks of this dump.
+
+    :param tasks: ``struct task_struct *`` objects
+    """
+    rows = (view.tasks.named(int(task.value_())) for task in tasks)
+    return [row.pid for row in rows if row]
+
+
+def work_state(view: View, work: Object) -> str:
+    """
+    Return whether a work is ``running``, ``pending`` or ``idle``.
+
+    :param work: ``struct work_struct``
+    """
+    if work.address_ in view.works.by_work:
+        return "running"
+    return "pending" if work_pending(work) else "idle"

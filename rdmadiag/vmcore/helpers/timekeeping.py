@@ -10,6 +10,7 @@ from drgn import Object, Program
 __all__ = (
     "jiffies",
     "jiffies_to_seconds",
+    "monotonic_nanoseconds",
     "real_seconds",
     "seconds_until",
     "tick_rate",
@@ -52,6 +53,16 @@ def real_seconds(prog: Program) -> float:
     """
     keeper = prog["shadow_timekeeper"]
     return float(keeper.xtime_sec.value_())
+
+
+def monotonic_nanoseconds(prog: Program) -> int:
+    """
+    Return the monotonic clock (``ktime_get()``) at the last tick before the dump.
+
+    :raises LookupError: if the dump has no ``shadow_timekeeper``.
+    """
+    mono = prog["shadow_timekeeper"].tkr_mono
+    return int(mono.base.value_()) + (int(mono.xtime_nsec.value_()) >> int(mono.shift.value_()))
 
 
 def jiffies_to_seconds(prog: Program, value: int) -> float:
