@@ -14,7 +14,7 @@ from tarfile import TarError
 from drgn import FaultError
 
 from . import build, debian, scenario
-from .paths import CACHE, LabError, say
+from .paths import CACHE, LabError, as_root, say
 from .runner import play
 from .score import table
 
@@ -89,7 +89,8 @@ def _list(args: argparse.Namespace) -> int:
 
 def _clean(args: argparse.Namespace) -> int:
     if CACHE.exists():
-        subprocess.run(["rm", "-rf", str(CACHE)], check=True)
+        jails = any(CACHE.glob("kernels/*/jail"))
+        subprocess.run([*(as_root() if jails else []), "rm", "-rf", str(CACHE)], check=True)
     return 0
 
 
@@ -108,7 +109,7 @@ def main() -> int:
         sub = commands.add_parser(name, help=help_text)
         sub.add_argument("names", nargs="*", help="scenarios or dumps")
         sub.add_argument(
-            "--kernel", action="append", help="series or release (default: all series offered)"
+            "--kernel", action="append", help="series, release or newest (default: 6.1 and 6.12)"
         )
         sub.add_argument(
             "--out", type=Path, default=CACHE / "out", help="where dumps go (default: %(default)s)"

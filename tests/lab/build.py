@@ -45,6 +45,13 @@ MODULES = [
     "brd",
     "nvmet",
     "nvmet_rdma",
+    "rpcrdma",
+    "nfsd",
+    "nfsv4",
+    "sd_mod",
+    "target_core_mod",
+    "ib_srp",
+    "ib_srpt",
     "sch_netem",
     "9pnet_virtio",
     "9p",
@@ -86,6 +93,8 @@ def _nvme_rdma_timeout(kernel: Kernel, to: Path) -> None:
     for name in ("nvme.h", "fabrics.h", "rdma.c", "trace.h"):
         shutil.copy(host / name, to)
     (to / "Kbuild").write_text("obj-m := nvme-rdma.o\nnvme-rdma-y := rdma.o\n")
+    if "wait_for_completion_interruptible_timeout(&queue->cm_done" in (to / "rdma.c").read_text():
+        return
     _replace(
         to / "rdma.c",
         "ret = wait_for_completion_interruptible(&queue->cm_done);\n\tif (ret)\n\t\treturn ret;\n",
@@ -110,8 +119,10 @@ def _rds_rdma_waitevent(kernel: Kernel, to: Path) -> None:
         source.read_text(),
         re.DOTALL,
     )
+    if not loop and "wait_event(rds_ib_ring_empty_wait," in source.read_text():
+        return
     if not loop:
-        raise LabError(f"{source}: no timed wait in shutdown")
+        raise LabError(f"{source}: no wait in shutdown")
     _replace(source, loop[0], f"wait_event(rds_ib_ring_empty_wait, {loop[1]});\n")
 
 
@@ -155,7 +166,7 @@ def own_module(kernel: Kernel, flavour: str) -> Path:
 def _add_btf(kernel: Kernel, module: Path) -> None:
     """Kbuild does it itself when the headers package has a vmlinux; not all have."""
     if " .BTF " not in run("readelf", "-SW", module):
-        pahole = ["pahole", "-J", "--btf_gen_floats", "--lang_exclude=rust"]
+        pahole = [*kernel.program("pahole"), "-J", "--btf_gen_floats", "--lang_exclude=rust"]
         run(
             *pahole,
             "--btf_base",
@@ -167,6 +178,15 @@ def _add_btf(kernel: Kernel, module: Path) -> None:
         raise LabError(f"{module}: no BTF after pahole")
 
 
+def _modules_have_btf(kernel: Kernel) -> bool:
+    """Whether the distribution's modules have BTF: none had before 5.11."""
+    path = _module_files(kernel, ["ib_core"])["ib_core"]
+    return (
+        b"\0.BTF\0"
+        in subprocess.run([*_unpacker(path), path], stdout=subprocess.PIPE, check=True).stdout
+    )
+
+
 def modules(kernel: Kernel) -> None:
     """Build the modules of our own and give them BTF."""
     stamp = _digest(kernel.version, GUEST / "labfault", Path(__file__))
@@ -174,24 +194,32 @@ def modules(kernel: Kernel) -> None:
     if _fresh(done, stamp):
         return
     for flavour, prepare in RECIPES.items():
-        say("build", flavour, "for", kernel.release)
-        at = kernel.root / "build" / flavour
-        shutil.rmtree(at, ignore_errors=True)
-        at.parent.mkdir(parents=True, exist_ok=True)
-        prepare(kernel, at)
-        run(
-            *("make", "-s", "-C", kernel.headers, f"M={at}", f"LAB_SOURCE={kernel.source}"),
-            *("CONFIG_RDMA_SIW=m", "modules"),
-        )
-        (built,) = at.glob("*.ko")
-        _add_btf(kernel, built)
-        to = own_module(kernel, flavour)
-        to.parent.mkdir(exist_ok=True)
-        shutil.copy(built, to)
-        if flavour in WITHOUT_BTF:
-            run("objcopy", "--remove-section", ".BTF", to, own_module(kernel, f"{flavour}-nobtf"))
+        if not _fresh(own_module(kernel, flavour), stamp):
+            _build(kernel, flavour, prepare)
+            _stamp(own_module(kernel, flavour), stamp)
     done.touch()
     _stamp(done, stamp)
+
+
+def _build(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]) -> None:
+    say("build", flavour, "for", kernel.release)
+    at = kernel.workshop / flavour
+    shutil.rmtree(at, ignore_errors=True)
+    at.parent.mkdir(parents=True, exist_ok=True)
+    prepare(kernel, at)
+    kernel.compile(
+        *("make", "-s", "-C", kernel.headers, f"M={kernel.inside(at)}"),
+        *(f"LAB_SOURCE={kernel.inside(kernel.source)}", "CONFIG_RDMA_SIW=m", "modules"),
+    )
+    (built,) = at.glob("*.ko")
+    with_btf = _modules_have_btf(kernel)
+    if with_btf:
+        _add_btf(kernel, built)
+    to = own_module(kernel, flavour)
+    to.parent.mkdir(exist_ok=True)
+    shutil.copy(built, to)
+    if flavour in WITHOUT_BTF and with_btf:
+        run("objcopy", "--remove-section", ".BTF", to, own_module(kernel, f"{flavour}-nobtf"))
 
 
 def _module_files(kernel: Kernel, names: tuple[str, ...] | list[str]) -> dict[str, Path]:
@@ -216,11 +244,14 @@ def _put_modules(kernel: Kernel, root: Path, names: tuple[str, ...] | list[str])
     to = root / "lib" / "modules" / kernel.release
     to.mkdir(parents=True, exist_ok=True)
     for name, path in _module_files(kernel, names).items():
-        tool = DECOMPRESS.get(path.suffix)
-        data = (to / f"{name}.ko").open("wb")
-        with data:
-            run_to(data, *([tool, "-dc"] if tool else ["cat"]), path)
+        with (to / f"{name}.ko").open("wb") as data:
+            run_to(data, *_unpacker(path), path)
     run("depmod", "-b", root, kernel.release)
+
+
+def _unpacker(path: Path) -> list[str]:
+    tool = DECOMPRESS.get(path.suffix)
+    return [tool, "-dc"] if tool else ["cat"]
 
 
 def run_to(file: object, *command: str | Path) -> None:

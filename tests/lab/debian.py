@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .paths import CACHE, LabError, run, say
+from .apt import SUITES, Apt
+from .paths import CACHE, LabError, as_root, run, say
 
 TOOLS = [
     "qemu-system-x86",
@@ -32,6 +34,8 @@ TOOLS = [
     "make",
     "libc6-dev",
 ]
+JAIL_TOOLS = ["make", "gcc", "libc6-dev", "makedumpfile"]
+"""What a kernel of another suite is worked on with, from that suite, beside what its headers bring with them."""
 RELEASE = re.compile(r"^linux-image-((\d+\.\d+)\.\d+(?:-\d+|\+deb\d+(?:\.\d+)?)-amd64)$")
 DEBUG_FILES = (
     "*/boot/vmlinux-*",
@@ -42,15 +46,27 @@ DEBUG_FILES = (
     "*/drivers/nvme/*",
 )
 SOURCE_FILES = ("net/rds", "drivers/infiniband", "drivers/nvme")
+IMAGE_PARTS = (
+    "linux-image-{}",
+    "linux-binary-{}",
+    "linux-binary-unsigned-{}",
+    "linux-modules-{}",
+    "linux-base-{}",
+)
+"""Since 7.0 an image is in several packages; those that a release has."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of the distribution."""
+    """One kernel of the distribution.
+
+    :ivar suite: where it comes from; ``""``: what the machine's apt follows
+    """
 
     release: str
     series: str
     version: str
+    suite: str = ""
 
     @property
     def root(self) -> Path:
@@ -70,11 +86,40 @@ class Kernel:
 
     @property
     def source(self) -> Path:
-        return self.root / "source" / f"linux-source-{self.series}"
+        return (self.jail or self.root) / "source" / f"linux-source-{self.series}"
 
     @property
     def headers(self) -> Path:
+        """As the compiler sees it."""
         return Path("/usr/src") / f"linux-headers-{self.release}"
+
+    @property
+    def jail(self) -> Path | None:
+        """A root directory with compiler and tools of the kernel's suite; none for the machine's own."""
+        return self.root / "jail" if self.suite else None
+
+    @property
+    def workshop(self) -> Path:
+        """Where modules are built."""
+        return (self.jail or self.root) / "build"
+
+    def inside(self, path: Path) -> Path:
+        """A path as the compiler sees it."""
+        return Path("/") / path.relative_to(self.jail) if self.jail else path
+
+    def compile(self, *command: str | Path) -> None:
+        """Run the compiler where it belongs."""
+        who = f"--userspec={os.getuid()}:{os.getgid()}"
+        run(*([*as_root(), "chroot", who, self.jail] if self.jail else []), *command)
+
+    def program(self, name: str) -> list[str | Path]:
+        """How to run a program of the kernel's suite on files of the machine: with the suite's own libraries."""
+        if not self.jail:
+            return [name]
+        libraries = self.jail / "usr/lib/x86_64-linux-gnu"
+        (loader,) = (self.jail / "usr/lib").glob("x86_64-linux-gnu/ld-linux-x86-64.so.2")
+        (found,) = [p for d in ("bin", "sbin") if (p := self.jail / "usr" / d / name).exists()]
+        return [loader, "--library-path", libraries, found]
 
     @property
     def filter_level(self) -> int:
@@ -86,44 +131,49 @@ def _newest_first(release: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", release)]
 
 
-def offered() -> dict[str, list[str]]:
+def offered(suite: str = "") -> dict[str, list[str]]:
     """Releases that apt offers, newest first, by series."""
     found: dict[str, list[str]] = {}
-    for line in run(
-        "apt-cache", "search", "--names-only", "^linux-image-[0-9].*-amd64$"
-    ).splitlines():
-        if match := RELEASE.match(line.split()[0]):
+    for name in Apt(suite).search("^linux-image-[0-9].*-amd64$"):
+        if match := RELEASE.match(name):
             found.setdefault(match[2], []).append(match[1])
     return {s: sorted(r, key=_newest_first, reverse=True) for s, r in found.items()}
 
 
 def choose(wanted: str) -> Kernel:
-    """The kernel for a release or a series: one that is set up already, or else the newest offered.
+    """The kernel for a release or a series, or the ``newest``: one that is set up already, or else the newest offered.
 
-    :raises LabError: apt knows none
+    :raises LabError: no suite has one
     """
+    if wanted == "newest":
+        wanted = max(
+            (r for s in SUITES for rs in offered(s).values() for r in rs), key=_newest_first
+        )
     ready = sorted(CACHE.glob("kernels/*/kernel.json"), key=lambda p: _newest_first(p.parent.name))
     for path in reversed(ready):
         kernel = Kernel(**json.loads(path.read_text()))
         if wanted in (kernel.release, kernel.series):
             return kernel
-    for series, releases in offered().items():
-        for release in releases:
-            if wanted in (series, release):
-                return Kernel(release, series, _version(f"linux-image-{release}"))
+    for suite in ("", *SUITES):
+        for series, releases in offered(suite).items():
+            for release in releases:
+                if wanted in (series, release):
+                    return Kernel(release, series, _version(suite, release), suite)
     raise LabError(f"apt offers no kernel {wanted}; it has {', '.join(offered())}")
 
 
-def _version(package: str) -> str:
-    lines = run("apt-cache", "madison", package).splitlines()
-    if not lines:
+def _version(suite: str, release: str) -> str:
+    package = f"linux-image-{release}"
+    versions = Apt(suite).versions(package)
+    if not versions:
         raise LabError(f"apt does not know {package}")
-    return lines[0].split("|")[1].strip()
+    return versions[0]
 
 
 def install(kernels: list[Kernel]) -> None:
     """The programs the lab runs and the kernels' headers, with apt-get (the only step that needs root)."""
-    wanted = [*TOOLS, *(f"linux-headers-{k.release}" for k in kernels)]
+    wanted = [*TOOLS, *(f"linux-headers-{k.release}" for k in kernels if not k.suite)]
+    wanted += ["mmdebstrap"] if any(k.suite for k in kernels) else []
     listing = subprocess.run(
         ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *wanted],
         capture_output=True,
@@ -135,9 +185,8 @@ def install(kernels: list[Kernel]) -> None:
     if not missing:
         return
     say("apt-get install", *missing)
-    root = [] if os.geteuid() == 0 else ["sudo"]
     run(
-        *root,
+        *as_root(),
         *("apt-get", "install", "-y", "-q", "--no-install-recommends"),
         *("-o", "DPkg::Lock::Timeout=600", *missing),
         timeout=1800,
@@ -147,36 +196,63 @@ def install(kernels: list[Kernel]) -> None:
 
 def fetch(kernel: Kernel) -> None:
     """Image, debug information and source of a kernel, unpacked into the cache."""
-    source = f"linux-source-{kernel.series}"
-    _unpack(kernel, "image", f"linux-image-{kernel.release}", ())
-    _unpack(kernel, "debug", f"linux-image-{kernel.release}-dbg", DEBUG_FILES)
-    _unpack(kernel, "source", source, ())
-    record = {"release": kernel.release, "series": kernel.series, "version": kernel.version}
-    (kernel.root / "kernel.json").write_text(json.dumps(record))
+    if kernel.jail:
+        _jail(kernel, kernel.jail)
+    apt = Apt(kernel.suite)
+    parts = [part.format(kernel.release) for part in IMAGE_PARTS]
+    _unpack(kernel, "image", [part for part in parts if kernel.version in apt.versions(part)], ())
+    _unpack(kernel, "debug", [f"linux-image-{kernel.release}-dbg"], DEBUG_FILES)
+    _unpack(kernel, "source", [f"linux-source-{kernel.series}"], ())
+    (kernel.root / "kernel.json").write_text(json.dumps(asdict(kernel)))
 
 
-def _unpack(kernel: Kernel, name: str, package: str, patterns: tuple[str, ...]) -> None:
-    to, mark = kernel.root / name, kernel.root / f"{name}.files"
-    files = "\n".join(patterns)
-    # A cache from before these files were wanted is fetched again.
-    if to.exists() and files == (mark.read_text() if mark.exists() else ""):
+def _jail(kernel: Kernel, to: Path) -> None:
+    """A root directory of the kernel's suite with its headers and a compiler."""
+    if to.exists():
+        return
+    part = to.with_name("jail.part")
+    run(*as_root(), "rm", "-rf", part)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    say("mmdebstrap", kernel.suite, "for", kernel.release)
+    include = ",".join([*JAIL_TOOLS, f"linux-headers-{kernel.release}"])
+    # what it mounts must not be there for a later rm, whatever becomes of it
+    command = [*as_root(), "unshare", "--mount", "mmdebstrap", "--quiet", "--mode=root"]
+    command += ["--variant=essential", f"--include={include}"]
+    command += ["--aptopt=APT::Install-Recommends false", "--skip=check/qemu"]
+    first = SUITES[kernel.suite][0][1]
+    run(*command, first, part, *Apt(kernel.suite).sources(), timeout=1800)
+    for name in ("build", "source"):
+        run(*as_root(), "install", "-d", "-o", str(os.getuid()), part / name)
+    run(*as_root(), "mv", part, to)
+
+
+def _unpack(kernel: Kernel, name: str, packages: list[str], patterns: tuple[str, ...]) -> None:
+    to = (kernel.jail or kernel.root) / name if name == "source" else kernel.root / name
+    if to.exists() and any(to.iterdir()):
         return
     part = kernel.root / f"{name}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    say("fetch", package, kernel.version)
-    run("apt-get", "download", "-q", f"{package}={kernel.version}", cwd=part, timeout=1800)
-    (deb,) = part.glob("*.deb")
+    for package in packages:
+        say("fetch", package, kernel.version)
+        deb = Apt(kernel.suite).download(package, kernel.version, part)
+        run(
+            "sh",
+            "-ec",
+            f"dpkg-deb --fsys-tarfile {deb.name} | {_tar(name, package, patterns)}",
+            cwd=part,
+            timeout=1800,
+        )
+        deb.unlink()
+    with suppress(FileNotFoundError):
+        to.rmdir()
+    part.rename(to)
+
+
+def _tar(name: str, package: str, patterns: tuple[str, ...]) -> str:
     if name == "source":
         members = " ".join(f"{package}/{d}" for d in SOURCE_FILES)
-        tar = f"tar -xO ./usr/src/{package}.tar.xz | xz -dc | tar -x {members}"
-    else:
-        tar = "tar -x " + (
-            " ".join(["--wildcards", *(f"'{p}'" for p in patterns)]) if patterns else ""
-        )
-    run("sh", "-ec", f"dpkg-deb --fsys-tarfile {deb.name} | {tar}", cwd=part, timeout=1800)
-    deb.unlink()
-    shutil.rmtree(to, ignore_errors=True)
-    part.rename(to)
-    if files:
-        mark.write_text(files)
+        return f"tar -xO ./usr/src/{package}.tar.xz | xz -dc | tar -x {members}"
+    return " ".join(
+        ["tar -x", *(["--wildcards", *(f"'{p}'" for p in patterns)] if patterns else [])]
+    )

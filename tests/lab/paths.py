@@ -18,6 +18,11 @@ class LabError(Exception):
     """The lab could not do what it was told; the message says what and where to look."""
 
 
+def as_root() -> list[str]:
+    """What a command begins with that only root may run."""
+    return [] if os.geteuid() == 0 else ["sudo"]
+
+
 def say(*words: object) -> None:
     """One line of progress on stderr."""
     print(time.strftime("%H:%M:%S"), *words, file=sys.stderr, flush=True)

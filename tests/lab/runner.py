@@ -143,7 +143,8 @@ class Run:
             raise NotReached(f"{dump.name}: {'; '.join(missing)}: {_short(facts)}")
         folder = self._folder(dump)
         level = dump.level or self.kernel.filter_level
-        run("makedumpfile", "-f", "-c", "-d", level, core, folder / "vmcore")
+        makedumpfile = self.kernel.program("makedumpfile")
+        run(*makedumpfile, "-f", "-c", "-d", level, core, folder / "vmcore")
         logs["dmesg.log"] = logs["dmesg.log"] or log
         self._finish(dump, folder, facts, logs, {"makedumpfile_level": level})
 
