@@ -7,7 +7,7 @@ Transports of ``net/sunrpc/xprtrdma/xprt_rdma.h``.
 
 from collections.abc import Iterator
 
-from drgn import Object, Program, container_of
+from drgn import Object, Program, TypeKind, container_of
 
 from rdmadiag.vmcore.helpers.sunrpc import (
     for_each_rpc_clnt,
@@ -55,12 +55,15 @@ def rpcrdma_xprt_connect_status(r_xprt: Object) -> int | None:
     :param r_xprt: ``struct rpcrdma_xprt *``
     :return: ``None`` between two attempts, when there is nothing that could be connected.
     """
-    # Since v5.8, the endpoint is made anew for each attempt. Before that, it was part of the transport.
-    try:
-        ep = r_xprt.rx_ep.read_()
-        return int(ep.re_connect_status.value_()) if ep else None
-    except AttributeError:
+    if not _endpoint_is_apart(r_xprt):
         return int(r_xprt.rx_ep.rep_connected.value_())
+    ep = r_xprt.rx_ep.read_()
+    return int(ep.re_connect_status.value_()) if ep else None
+
+
+def _endpoint_is_apart(r_xprt: Object) -> bool:
+    # Since v5.8 or so the endpoint is made anew for each attempt. Before that, it was part of the transport.
+    return bool(r_xprt.rx_ep.type_.unaliased_kind() == TypeKind.POINTER)
 
 
 def rpcrdma_xprt_cm_id(r_xprt: Object) -> Object | None:
@@ -70,9 +73,7 @@ def rpcrdma_xprt_cm_id(r_xprt: Object) -> Object | None:
     :param r_xprt: ``struct rpcrdma_xprt *``
     :return: ``struct rdma_cm_id *``
     """
-    try:
-        ep = r_xprt.rx_ep.read_()
-        cm_id = ep.re_id.read_() if ep else None
-    except AttributeError:
-        cm_id = r_xprt.rx_ia.ri_id.read_()
-    return cm_id or None
+    if not _endpoint_is_apart(r_xprt):
+        return r_xprt.rx_ia.ri_id.read_() or None
+    ep = r_xprt.rx_ep.read_()
+    return (ep.re_id.read_() or None) if ep else None
