@@ -63,7 +63,7 @@ def _run(args: argparse.Namespace) -> int:
                 play(item, kernel, args.out)
             except (LabError, LookupError, FaultError, OSError, TarError) as error:
                 say(f"FAILED {item.name} on {kernel.release}: {error}")
-                failed.append(f"{item.name}-{kernel.series}")
+                failed.append(f"{item.name}-{kernel.label}")
     if failed:
         say("not reached:", *failed)
     return 1 if failed else 0

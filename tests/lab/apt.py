@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .paths import CACHE, LabError, run, say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -26,7 +27,16 @@ SUITES = {
     ),
     "sid": (("Debian", "sid"),),
 }
+LABELS = (["Debian", "main"], ["Debian-Security", "main"])
 """Other suites with kernels, by the name that the lab gives them: label and suite of what is taken together."""
+
+
+def _own_suites() -> list[str]:
+    """What the machine follows of the distribution: URI and suite."""
+    form = "$(LABEL) $(COMPONENT) $(REPO_URI) $(RELEASE)"
+    text = run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    rows = [line.split() for line in text.splitlines()]
+    return [" ".join(row[2:]) for row in rows if row[:2] in LABELS]
 
 
 @lru_cache
@@ -44,19 +54,26 @@ def _mirrors() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Apt:
-    """apt for one suite; ``""`` is what the machine follows."""
+    """apt for one suite; ``""`` is what the machine follows.
+
+    :ivar arch: another architecture than the machine's; its packages are only fetched, never installed
+    """
 
     suite: str = ""
+    arch: str = ""
 
     @property
     def _home(self) -> Path:
-        return CACHE / "apt" / self.suite
+        return CACHE / "apt" / "-".join(filter(None, (self.suite, self.arch)))
 
     def sources(self) -> list[str]:
         """Lines of a ``sources.list``. A suite that is not renewed any more has a date in the past.
 
         :raises LabError: the machine has no mirror for it
         """
+        options = f"[signed-by={KEYS} check-valid-until=no]"
+        if not self.suite:
+            return [f"deb {options} {where} main" for where in _own_suites()]
         mirrors = _mirrors()
         if missing := [label for label, _ in SUITES[self.suite] if label not in mirrors]:
             raise LabError(f"apt has no source for {', '.join(missing)}: apt-get update")
@@ -66,7 +83,7 @@ class Apt:
     @cached_property
     def options(self) -> list[str]:
         """Options for the apt programs; a suite's lists are fetched when they are not there."""
-        if not self.suite:
+        if not self.suite and not self.arch:
             return []
         home = self._home
         where = {
@@ -77,11 +94,18 @@ class Apt:
             "APT::Update::Post-Invoke-Success": "",
             "Acquire::AllowInsecureRepositories": "false",
         }
+        if self.arch:
+            where |= {
+                "APT::Architecture": self.arch,
+                "APT::Architectures": self.arch,
+                "Dir::State::status": home / "status",
+            }
         options = [word for key, value in where.items() for word in ("-o", f"{key}={value}")]
         if not (home / "done").exists():
-            say("apt-get update for", self.suite)
+            say("apt-get update for", self.suite, self.arch)
             for name in ("lists/partial", "cache/archives/partial"):
                 (home / name).mkdir(parents=True, exist_ok=True)
+            (home / "status").touch()
             (home / "sources.list").write_text("\n".join(self.sources()) + "\n")
             run("apt-get", *options, "-q", "-o", "APT::Update::Error-Mode=any", "update")
             (home / "done").touch()
@@ -105,3 +129,11 @@ class Apt:
         run("apt-get", *self.options, "download", "-q", where, cwd=to, timeout=3600)
         (deb,) = to.glob("*.deb")
         return deb
+
+    def download_all(self, packages: Iterable[str], to: Path) -> list[Path]:
+        """Fetch packages and all they depend on into an empty directory; for another architecture."""
+        (to / "partial").mkdir()
+        options = [*self.options, "-o", f"Dir::Cache::archives={to}"]
+        options += ["-o", "Debug::NoLocking=true", "--no-install-recommends"]
+        run("apt-get", *options, "install", "-y", "-q", "--download-only", *packages, timeout=1800)
+        return list(to.glob("*.deb"))

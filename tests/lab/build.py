@@ -15,6 +15,7 @@ from .paths import CACHE, GUEST, LabError, run, say
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .arches import Arch
     from .debian import Kernel
 
 MODULES = [
@@ -172,7 +173,7 @@ def _add_btf(kernel: Kernel, module: Path) -> None:
             "--btf_base",
             kernel.vmlinux,
             module,
-            env={**os.environ, "LLVM_OBJCOPY": "objcopy"},
+            env={**os.environ, "LLVM_OBJCOPY": kernel.arch.tool("objcopy")},
         )
     if " .BTF " not in run("readelf", "-SW", module):
         raise LabError(f"{module}: no BTF after pahole")
@@ -210,6 +211,7 @@ def _build(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]
     kernel.compile(
         *("make", "-s", "-C", kernel.headers, f"M={kernel.inside(at)}"),
         *(f"LAB_SOURCE={kernel.inside(kernel.source)}", "CONFIG_RDMA_SIW=m", "modules"),
+        *kernel.arch.make_options,
     )
     (built,) = at.glob("*.ko")
     with_btf = _modules_have_btf(kernel)
@@ -219,7 +221,8 @@ def _build(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]
     to.parent.mkdir(exist_ok=True)
     shutil.copy(built, to)
     if flavour in WITHOUT_BTF and with_btf:
-        run("objcopy", "--remove-section", ".BTF", to, own_module(kernel, f"{flavour}-nobtf"))
+        without = own_module(kernel, f"{flavour}-nobtf")
+        run(kernel.arch.tool("objcopy"), "--remove-section", ".BTF", to, without)
 
 
 def _module_files(kernel: Kernel, names: tuple[str, ...] | list[str]) -> dict[str, Path]:
@@ -259,23 +262,19 @@ def run_to(file: object, *command: str | Path) -> None:
     subprocess.run([*map(str, command)], stdout=file, check=True, timeout=60)
 
 
-def _put_program(root: Path, name: str) -> None:
-    found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
-    if not found:
-        raise LabError(f"no program {name}: run setup")
-    path = Path(found).resolve()
-    for target in (f"bin/{name}", *re.findall(r"(/\S+) \(0x", run("ldd", path))):
-        to = root / target.lstrip("/")
+def _put_program(arch: Arch, root: Path, name: str) -> None:
+    for target, path in arch.program(name).items():
+        to = root / target
         to.parent.mkdir(parents=True, exist_ok=True)
         to.unlink(missing_ok=True)
-        shutil.copy(path if target == f"bin/{name}" else target, to)
+        shutil.copy(path, to)
 
 
-def _base(root: Path) -> None:
+def _base(arch: Arch, root: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
     for name in ("bin", "sbin", "proc", "sys", "dev", "etc", "root", "own", "host"):
         (root / name).mkdir(parents=True)
-    shutil.copy("/bin/busybox", root / "bin/busybox")
+    shutil.copy(arch.program("busybox")["bin/busybox"], root / "bin/busybox")
     for applet in run("/bin/busybox", "--list").split():
         if applet != "busybox":
             (root / "bin" / applet).symlink_to("busybox")
@@ -294,10 +293,10 @@ def _pack(root: Path, to: Path) -> None:
     )
 
 
-def programs(to: Path) -> None:
+def programs(arch: Arch, to: Path) -> None:
     """The guest's own small programs, linked statically."""
     for source in GUEST.glob("*.c"):
-        run("gcc", "-O2", "-Wall", "-static", "-o", to / source.stem, source)
+        run(arch.tool("gcc"), "-O2", "-Wall", "-static", "-o", to / source.stem, source)
 
 
 def initramfs(kernel: Kernel) -> Path:
@@ -310,20 +309,21 @@ def initramfs(kernel: Kernel) -> Path:
         return image
     say("initramfs for", kernel.release)
     root = CACHE / "tmp-root"
-    _base(root)
+    _base(kernel.arch, root)
     for name in PROGRAMS:
-        _put_program(root, name)
+        _put_program(kernel.arch, root, name)
     for applet in APPLETS:
         _link(root, applet)
     for name in ("init", "lab.sh"):
         shutil.copy(GUEST / name, root / name)
     (root / "init").chmod(0o755)
-    programs(root / "bin")
+    programs(kernel.arch, root / "bin")
     _put_modules(kernel, root, MODULES)
     for module in (kernel.root / "own").glob("*.ko"):
-        run("strip", "--strip-debug", "-o", root / "own" / module.name, module)
+        run(kernel.arch.tool("strip"), "--strip-debug", "-o", root / "own" / module.name, module)
     _pack(root, image)
-    _crash_kernel(kernel, root)
+    if not kernel.arch.triplet:
+        _crash_kernel(kernel, root)
     shutil.rmtree(root)
     _stamp(image, stamp)
     return image
@@ -331,9 +331,9 @@ def initramfs(kernel: Kernel) -> Path:
 
 def _crash_kernel(kernel: Kernel, root: Path) -> None:
     """What the kdump scenarios add: a kernel to load with kexec and its own small initramfs."""
-    _base(root)
+    _base(kernel.arch, root)
     for name in ("kmod", "makedumpfile"):
-        _put_program(root, name)
+        _put_program(kernel.arch, root, name)
     for applet in APPLETS:
         _link(root, applet)
     shutil.copy(GUEST / "init", root / "init")

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .apt import SUITES, Apt
+from .arches import ARCHES, Arch
 from .paths import CACHE, LabError, as_root, run, say
 
 TOOLS = [
@@ -36,7 +37,7 @@ TOOLS = [
 ]
 JAIL_TOOLS = ["make", "gcc", "libc6-dev", "makedumpfile"]
 """What a kernel of another suite is worked on with, from that suite, beside what its headers bring with them."""
-RELEASE = re.compile(r"^linux-image-((\d+\.\d+)\.\d+(?:-\d+|\+deb\d+(?:\.\d+)?)-amd64)$")
+RELEASE = r"^linux-image-((\d+\.\d+)\.\d+(?:-\d+|\+deb\d+(?:\.\d+)?)-{})$"
 DEBUG_FILES = (
     "*/boot/vmlinux-*",
     "*/net/rds/*",
@@ -67,6 +68,25 @@ class Kernel:
     series: str
     version: str
     suite: str = ""
+    architecture: str = "amd64"
+
+    @property
+    def arch(self) -> Arch:
+        return ARCHES[self.architecture]
+
+    @property
+    def label(self) -> str:
+        """What the names of its dumps end in."""
+        return self.series if self.architecture == "amd64" else f"{self.series}-{self.architecture}"
+
+    @property
+    def host_release(self) -> str:
+        """The same release for the machine's own architecture: its headers bring the programs that build modules."""
+        return self.release.removesuffix(self.architecture) + "amd64"
+
+    @property
+    def apt(self) -> Apt:
+        return _apt(self.suite, self.architecture)
 
     @property
     def root(self) -> Path:
@@ -91,7 +111,8 @@ class Kernel:
     @property
     def headers(self) -> Path:
         """As the compiler sees it."""
-        return Path("/usr/src") / f"linux-headers-{self.release}"
+        root = self.root / "headers" if self.arch.triplet else Path("/")
+        return root / "usr/src" / f"linux-headers-{self.release}"
 
     @property
     def jail(self) -> Path | None:
@@ -131,11 +152,11 @@ def _newest_first(release: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", release)]
 
 
-def offered(suite: str = "") -> dict[str, list[str]]:
+def offered(suite: str = "", arch: str = "amd64") -> dict[str, list[str]]:
     """Releases that apt offers, newest first, by series."""
     found: dict[str, list[str]] = {}
-    for name in Apt(suite).search("^linux-image-[0-9].*-amd64$"):
-        if match := RELEASE.match(name):
+    for name in _apt(suite, arch).search(f"^linux-image-[0-9].*-{arch}$"):
+        if match := re.match(RELEASE.format(arch), name):
             found.setdefault(match[2], []).append(match[1])
     return {s: sorted(r, key=_newest_first, reverse=True) for s, r in found.items()}
 
@@ -143,6 +164,7 @@ def offered(suite: str = "") -> dict[str, list[str]]:
 def choose(wanted: str) -> Kernel:
     """The kernel for a release or a series, or the ``newest``: one that is set up already, or else the newest offered.
 
+    :param wanted: a series of another architecture is written ``6.12-arm64``
     :raises LabError: no suite has one
     """
     if wanted == "newest":
@@ -152,19 +174,25 @@ def choose(wanted: str) -> Kernel:
     ready = sorted(CACHE.glob("kernels/*/kernel.json"), key=lambda p: _newest_first(p.parent.name))
     for path in reversed(ready):
         kernel = Kernel(**json.loads(path.read_text()))
-        if wanted in (kernel.release, kernel.series):
+        if wanted in (kernel.release, kernel.label):
             return kernel
-    for suite in ("", *SUITES):
-        for series, releases in offered(suite).items():
+    arch = next((name for name in ARCHES if wanted.endswith(f"-{name}")), "amd64")
+    for suite in ("", *SUITES) if arch == "amd64" else ("",):
+        for series, releases in offered(suite, arch).items():
             for release in releases:
-                if wanted in (series, release):
-                    return Kernel(release, series, _version(suite, release), suite)
-    raise LabError(f"apt offers no kernel {wanted}; it has {', '.join(offered())}")
+                if wanted in (series, f"{series}-{arch}", release):
+                    version = _version(_apt(suite, arch), release)
+                    return Kernel(release, series, version, suite, arch)
+    raise LabError(f"apt offers no kernel {wanted}; it has {', '.join(offered('', arch))}")
 
 
-def _version(suite: str, release: str) -> str:
+def _apt(suite: str, arch: str) -> Apt:
+    return Apt(suite, arch if ARCHES[arch].triplet else "")
+
+
+def _version(apt: Apt, release: str) -> str:
     package = f"linux-image-{release}"
-    versions = Apt(suite).versions(package)
+    versions = apt.versions(package)
     if not versions:
         raise LabError(f"apt does not know {package}")
     return versions[0]
@@ -172,7 +200,8 @@ def _version(suite: str, release: str) -> str:
 
 def install(kernels: list[Kernel]) -> None:
     """The programs the lab runs and the kernels' headers, with apt-get (the only step that needs root)."""
-    wanted = [*TOOLS, *(f"linux-headers-{k.release}" for k in kernels if not k.suite)]
+    wanted = [*TOOLS, *(f"linux-headers-{k.host_release}" for k in kernels if not k.suite)]
+    wanted += [tool for k in kernels for tool in k.arch.tools]
     wanted += ["mmdebstrap"] if any(k.suite for k in kernels) else []
     listing = subprocess.run(
         ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *wanted],
@@ -198,12 +227,23 @@ def fetch(kernel: Kernel) -> None:
     """Image, debug information and source of a kernel, unpacked into the cache."""
     if kernel.jail:
         _jail(kernel, kernel.jail)
-    apt = Apt(kernel.suite)
+    apt = kernel.apt
     parts = [part.format(kernel.release) for part in IMAGE_PARTS]
     _unpack(kernel, "image", [part for part in parts if kernel.version in apt.versions(part)], ())
     _unpack(kernel, "debug", [f"linux-image-{kernel.release}-dbg"], DEBUG_FILES)
     _unpack(kernel, "source", [f"linux-source-{kernel.series}"], ())
+    if kernel.arch.triplet:
+        _unpack(kernel, "headers", [f"linux-headers-{kernel.release}"], ())
+        _use_own_programs(kernel)
     (kernel.root / "kernel.json").write_text(json.dumps(asdict(kernel)))
+
+
+def _use_own_programs(kernel: Kernel) -> None:
+    """Headers of another architecture, with the machine's programs in place of theirs."""
+    for name in ("scripts", "tools"):
+        link = kernel.headers / name
+        link.unlink()
+        link.symlink_to(f"/usr/src/linux-headers-{kernel.host_release}/{name}")
 
 
 def _jail(kernel: Kernel, to: Path) -> None:
@@ -235,7 +275,7 @@ def _unpack(kernel: Kernel, name: str, packages: list[str], patterns: tuple[str,
     part.mkdir(parents=True)
     for package in packages:
         say("fetch", package, kernel.version)
-        deb = Apt(kernel.suite).download(package, kernel.version, part)
+        deb = kernel.apt.download(package, kernel.version, part)
         run(
             "sh",
             "-ec",

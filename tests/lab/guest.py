@@ -62,7 +62,7 @@ class Guest:
         self.disk = work / f"{self.name}.disk"
         self._errors = work / f"{self.name}.qemu"
         shell = work / f"{self.name}.sh"
-        append = f"console=ttyS0,115200 loglevel=7 panic=0 cryptomgr.notests no_timer_check lab.name={self.name} lab.ip=192.168.10.{node}"
+        append = f"{kernel.arch.console} loglevel=7 panic=0 cryptomgr.notests lab.name={self.name} lab.ip=192.168.10.{node}"
         initrd = kernel.root / "initramfs.cpio"
         extra: list[str] = []
         if crash:
@@ -82,17 +82,8 @@ class Guest:
                 "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
             ]
         self.command = [
-            *("setpriv", "--pdeathsig", "KILL", "nice", "-n", "15", "qemu-system-x86_64"),
-            *(
-                "-accel",
-                "tcg,thread=multi",
-                "-cpu",
-                "max,la57=off",
-                "-m",
-                str(memory),
-                "-smp",
-                str(cpus),
-            ),
+            *("setpriv", "--pdeathsig", "KILL", "nice", "-n", "15"),
+            *(*kernel.arch.qemu, "-m", str(memory), "-smp", str(cpus)),
             *("-nodefaults", "-display", "none", "-no-reboot", "-name", self.name),
             *("-kernel", str(kernel.vmlinuz), "-initrd", str(initrd), "-append", append),
             *("-serial", f"file:{self.console}", "-device", "vmcoreinfo"),
@@ -198,6 +189,10 @@ class Guest:
         """The guest's memory as an ELF core, put in the order makedumpfile wants it."""
         self.qmp("dump-guest-memory", paging=False, protocol=f"file:{path}")
         headers_first(path)
+
+    def dump_small(self, path: Path) -> None:
+        """The same in QEMU's own kdump form, for architectures that the machine's makedumpfile cannot filter."""
+        self.qmp("dump-guest-memory", paging=False, protocol=f"file:{path}", format="kdump-zlib")
 
     def kill(self) -> None:
         """End QEMU; nothing is left of it."""

@@ -143,13 +143,18 @@ class Run:
             raise NotReached(f"{dump.name}: {'; '.join(missing)}: {_short(facts)}")
         folder = self._folder(dump)
         level = dump.level or self.kernel.filter_level
-        makedumpfile = self.kernel.program("makedumpfile")
-        run(*makedumpfile, "-f", "-c", "-d", level, core, folder / "vmcore")
+        if self.kernel.arch.triplet:
+            # makedumpfile filters dumps of its own architecture only
+            self.guests[dump.of].dump_small(folder / "vmcore")
+            level = 0
+        else:
+            makedumpfile = self.kernel.program("makedumpfile")
+            run(*makedumpfile, "-f", "-c", "-d", level, core, folder / "vmcore")
         logs["dmesg.log"] = logs["dmesg.log"] or log
         self._finish(dump, folder, facts, logs, {"makedumpfile_level": level})
 
     def _folder(self, dump: Dump) -> Path:
-        part = self.out / f".{dump.name}-{self.kernel.series}.part"
+        part = self.out / f".{dump.name}-{self.kernel.label}.part"
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         return part
@@ -190,7 +195,7 @@ class Run:
         dump = self._wanted(name)
         if dump:
             self.live += live.compare(
-                self.guests[dump.of], self.out / f"{name}-{self.kernel.series}"
+                self.guests[dump.of], self.out / f"{name}-{self.kernel.label}"
             )
 
     def _missing_forms(self) -> None:
@@ -263,7 +268,7 @@ def play(scenario: Scenario, kernel: Kernel, out: Path) -> list[Path]:
                 it.boot()
                 it.take()
             except (LabError, LookupError, FaultError, OSError, tarfile.TarError) as error:
-                it.keep_consoles(out / ".failed" / f"{scenario.name}-{kernel.series}")
+                it.keep_consoles(out / ".failed" / f"{scenario.name}-{kernel.label}")
                 if attempt == scenario.attempts:
                     raise
                 say(f"  {error}")

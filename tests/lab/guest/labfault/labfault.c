@@ -45,13 +45,13 @@ static noinline notrace int post_nothing(void)
 
 static int before_cq_post(struct kprobe *probe, struct pt_regs *regs)
 {
-	struct ib_cq *cq = (struct ib_cq *)regs->di;	/* struct rxe_cq begins with it */
+	struct ib_cq *cq = (void *)regs_get_kernel_argument(regs, 0);	/* struct rxe_cq begins with it */
 	int i, n = READ_ONCE(n_muted);
 
 	for (i = 0; i < n; i++)
 		if (muted[i] == cq) {
 			atomic_long_inc(&swallowed);
-			regs->ip = (unsigned long)post_nothing;
+			instruction_pointer_set(regs, (unsigned long)post_nothing);
 			return 1;
 		}
 	return 0;
