@@ -25,6 +25,7 @@ from rdmadiag.vmcore.kallsyms_search import find_tables
 from rdmadiag.vmcore.modules import ModuleList
 from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.opening import open_program
+from rdmadiag.vmcore.pointer_auth import strip_signature
 from rdmadiag.vmcore.printk import LogBuffer, PrintkRecord
 from rdmadiag.vmcore.stacks import Stacks
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
@@ -42,6 +43,7 @@ class Dump:
 
     :ivar prog: drgn's program: types, objects and symbols work in it, with or without debug info.
     :ivar types: Where types come from: ``dwarf``, ``btf`` or ``none``.
+    :ivar code_address: Function from a return address on a stack to the address of code: the same but on arm64.
     :ivar modules: The loaded modules; only if ``modules.complete`` is a module that is not there not loaded.
     :ivar problems: What about the dump could not be read; grows while it is used.
     :ivar lost_log: What is missing of its log buffer, in words; known once that was read.
@@ -60,8 +62,9 @@ class Dump:
         Finders(prog, self._store, self.symbols).register()
         self.types = "dwarf" if found else "btf" if self._store.vmlinux else "none"
         self.modules = self.symbols.modules = self._modules()
-        use_drgn = found or not self.info.number("phys_base")  # x86-64 keeps no frame pointers
-        self._stacks = Stacks(prog, self.symbols, core.prstatus, self.problems, use_drgn=use_drgn)
+        self.code_address = strip_signature(self.info)
+        args = prog, self.symbols, core.prstatus, self.code_address, self.problems
+        self._stacks = Stacks(*args, debug_info=found)
         self._mark_types(debug.load_modules(search=found) if self.modules.complete else set())
         self.problems += debug.problems
         if self.types == "none":

@@ -9,21 +9,23 @@ kernel writes in ``crash_save_cpu()`` (``kernel/crash_core.c``) and QEMU for eac
 import struct
 from typing import NamedTuple
 
-from drgn import Object
+from drgn import Architecture, Object
 from drgn.helpers.linux.cpumask import for_each_online_cpu
 from drgn.helpers.linux.sched import task_cpu
 
+from rdmadiag.vmcore.chain_arm64 import LR
 from rdmadiag.vmcore.orc import Reg
 from rdmadiag.vmcore.unwind import Registers
 
 __all__ = ("running_registers",)
 
 _PID_AT, _REGS_AT = 32, 112
+_X86_REGS, _ARM64_REGS = 27, 34
 _KERNEL_HALF = 1 << 63
 
 
 class _Notes(NamedTuple):
-    """``pr_pid`` and ``pr_reg`` (``struct user_regs_struct`` of x86-64) of a note."""
+    """``pr_pid`` and ``pr_reg`` of a note: ``struct user_regs_struct`` of x86-64, ``struct user_pt_regs`` of arm64."""
 
     pid: int
     regs: tuple[int, ...]
@@ -40,11 +42,17 @@ def running_registers(task: Object, prstatus: list[bytes]) -> Registers:
     :param prstatus: The notes.
     :raises LookupError: if there is no note of its CPU
     """
-    notes = [_decode(note) for note in prstatus if len(note) >= _REGS_AT + 27 * 8]
+    platform = task.prog_.platform
+    is_arm64 = platform is not None and platform.arch == Architecture.AARCH64
+    count = _ARM64_REGS if is_arm64 else _X86_REGS
+    notes = [_decode(note, count) for note in prstatus if len(note) >= _REGS_AT + 8 * count]
     pid = task.pid.value_()
     by_pid = [note for note in notes if note.pid == pid] if pid else []
     note = by_pid[0] if len(by_pid) == 1 else _by_cpu(task, notes)
-    regs = note.regs
+    return _arm64(note.regs) if is_arm64 else _x86(note.regs)
+
+
+def _x86(regs: tuple[int, ...]) -> Registers:
     others = {
         Reg.R10: regs[7],
         Reg.R13: regs[2],
@@ -56,9 +64,14 @@ def running_registers(task: Object, prstatus: list[bytes]) -> Registers:
     return Registers(regs[16], regs[19], regs[4], call=False, user=user, others=others)
 
 
-def _decode(note: bytes) -> _Notes:
+def _arm64(regs: tuple[int, ...]) -> Registers:
+    user = not regs[33] & 0xF or regs[32] < _KERNEL_HALF
+    return Registers(regs[32], regs[31], regs[29], call=False, user=user, others={LR: regs[30]})
+
+
+def _decode(note: bytes, count: int) -> _Notes:
     (pid,) = struct.unpack_from("<i", note, _PID_AT)
-    return _Notes(pid, struct.unpack_from("<27Q", note, _REGS_AT))
+    return _Notes(pid, struct.unpack_from(f"<{count}Q", note, _REGS_AT))
 
 
 def _by_cpu(task: Object, notes: list[_Notes]) -> _Notes:

@@ -3,15 +3,20 @@ Stacks
 ------
 
 Stacks of tasks: with the kernel's own ORC tables where it has them, whether or not there is debug info, so
-that a finding does not depend on it; else with drgn's unwinder.
+that a finding does not depend on it; on arm64 by frame pointers. x86-64 without ORC: with drgn's unwinder if there
+is debug info, else by frame pointers, if the kernel keeps them. Other architectures: with drgn's.
 """
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Protocol
 
-from drgn import FaultError, Object, Program, StackFrame
+from drgn import Architecture, FaultError, Object, Program, StackFrame
 from drgn.helpers.linux.sched import task_on_cpu
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore.chain_arm64 import Arm64Chain
+from rdmadiag.vmcore.chain_x86 import X86Chain
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.frames import Frame, Stack, frame_at
 from rdmadiag.vmcore.kallsyms import KERNEL_HALF
@@ -22,13 +27,19 @@ from rdmadiag.vmcore.unwind import OrcUnwinder, Registers
 __all__ = ("Stacks",)
 
 
+class _Unwinder(Protocol):
+    def sleeping(self, task: Object) -> Registers: ...
+    def unwind(self, regs: Registers, task: Object) -> Stack: ...
+
+
 class Stacks:
     """
     Stacks of one dump.
 
     :param prstatus: ``struct elf_prstatus`` of the CPUs that saved their registers.
-    :param use_drgn: Whether drgn can unwind: it has debug info, or the architecture keeps frame pointers.
+    :param strip: Takes the code of pointer authentication out of an address.
     :param problems: Why stacks cannot be unwound at all is added to it.
+    :param debug_info: Whether there is debug info of the kernel.
     """
 
     def __init__(
@@ -36,24 +47,36 @@ class Stacks:
         prog: Program,
         symbols: SymbolTable,
         prstatus: list[bytes],
+        strip: Callable[[int], int],
         problems: list[Problem],
         *,
-        use_drgn: bool,
+        debug_info: bool,
     ) -> None:
         self._prog = prog
         self._symbols = symbols
         self._prstatus = prstatus
+        self._strip = strip
         self._problems = problems
-        self._use_drgn = use_drgn
+        arch = prog.platform.arch if prog.platform else Architecture.UNKNOWN
+        self._is_arm64 = arch == Architecture.AARCH64
+        self._use_drgn = debug_info and not self._is_arm64
+        self._use_drgn |= arch not in (Architecture.X86_64, Architecture.AARCH64)
 
     @cached_property
-    def _unwinder(self) -> OrcUnwinder | None:
+    def _unwinder(self) -> _Unwinder | None:
         try:
-            return OrcUnwinder(self._prog, self._symbols)
-        except TYPE_ERRORS as error:
+            return self._own_unwinder()
+        except (FaultError, *TYPE_ERRORS) as error:
             if not self._use_drgn:
-                self._problems.append(Problem(f"stacks cannot be unwound: {error}"))
+                self._problems.append(Problem(f"stacks cannot be unwound: {fault_text(error)}"))
             return None
+
+    def _own_unwinder(self) -> _Unwinder:
+        if self._is_arm64:
+            return Arm64Chain(self._prog, self._symbols, self._strip)
+        if self._use_drgn or self._symbols.find("__start_orc_unwind", ""):
+            return OrcUnwinder(self._prog, self._symbols)
+        return X86Chain(self._prog, self._symbols)
 
     def of(self, task: Object) -> Stack:
         """
@@ -64,7 +87,7 @@ class Stacks:
         stack = Stack()
         try:
             if self._unwinder:
-                return self._unwinder.unwind(self._registers(task, self._unwinder))
+                return self._unwinder.unwind(self._registers(task, self._unwinder), task)
             if self._use_drgn:
                 return self._by_drgn(task)
             stack.problem = "stacks cannot be unwound in this dump"
@@ -72,7 +95,7 @@ class Stacks:
             stack.problem = fault_text(error)
         return stack
 
-    def _registers(self, task: Object, unwinder: OrcUnwinder) -> Registers:
+    def _registers(self, task: Object, unwinder: _Unwinder) -> Registers:
         if task_on_cpu(task):
             return running_registers(task, self._prstatus)
         return unwinder.sleeping(task)

@@ -81,7 +81,7 @@ class OrcUnwinder:
         value: int = self._prog.read_u64(address & _MASK)
         return value
 
-    def unwind(self, regs: Registers) -> Stack:
+    def unwind(self, regs: Registers, _task: Object | None = None) -> Stack:
         """Follow the stack from *regs* to its end."""
         stack, seen = Stack(), set[tuple[int, int]]()
         while len(stack) < MAX_FRAMES and not regs.user:

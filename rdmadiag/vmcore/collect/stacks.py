@@ -124,6 +124,7 @@ class Stacks:
         :param task: ``struct task_struct *``
         """
         low, high = self._span
+        code = self._dump.code_address
         try:
             words = task_stack_words(task)[1]
         except READ_ERRORS as error:
@@ -131,4 +132,4 @@ class Stacks:
                 f"the stack of the task at {task.value_():#x} cannot be read: {why(error)}"
             )
             return False
-        return any(low <= word < high and self.is_rdma_text(word) for word in words)
+        return any(low <= code(word) < high and self.is_rdma_text(code(word)) for word in words)

@@ -111,7 +111,10 @@ def task_stack_words(task: Object) -> tuple[int, tuple[int, ...]]:
     :raises ValueError: if the saved stack pointer is not in the task's stack.
     """
     prog = task.prog_
-    sp = int(task.thread.sp.value_())
+    try:
+        sp = int(task.thread.sp.value_())
+    except AttributeError:  # arm64
+        sp = int(task.thread.cpu_context.sp.value_())
     base = int(task.stack.value_())
     # The stack's size is a macro: 16 KiB on x86-64 since 3.15. thread_union is the stack where it is typed.
     try:
