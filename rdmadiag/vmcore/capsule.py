@@ -16,14 +16,17 @@ from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.corefile import pack_origin, read_core_file
+from rdmadiag.vmcore.corefile import CoreFile, pack_origin, read_core_file
 from rdmadiag.vmcore.dump import Dump, open_dump
+from rdmadiag.vmcore.kallsyms import tables_of_vmcoreinfo
+from rdmadiag.vmcore.kallsyms_search import search_tables, told_tables
 from rdmadiag.vmcore.kdump_writer import PAGE, KdumpContents, write_kdump
 from rdmadiag.vmcore.keep import read_for_later
 from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.page_tables import kernel_page_tables
 from rdmadiag.vmcore.physical import by_pages
+from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("Extracted", "extract")
 
@@ -70,6 +73,7 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     if out.exists() and out.samefile(core.path):
         raise UserError(f"{out}: is the dump itself")
     recorder = _Recorder(open_program(core))
+    _tell_tables(core, recorder.source)
     linear = recorder.source.core_dump_path is None
     dump = Dump(core, by_pages(core, recorder.read, linear=linear))
     run(dump)
@@ -82,6 +86,15 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
         return _write(out, contents, lambda part: _check(part, problems, run))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
+
+
+def _tell_tables(core: CoreFile, source: Program) -> None:
+    """Note in VMCOREINFO where the symbol table is if the kernel does not tell: a capsule has no image to search."""
+    info = VmcoreInfo(core.vmcoreinfo)
+    tables = None if tables_of_vmcoreinfo(info) else search_tables(source.read, info)
+    if tables:
+        text = core.vmcoreinfo.rstrip(b"\0") + b"\n" + told_tables(tables)
+        core.notes = pack_note(b"VMCOREINFO", 0, text) + core.notes
 
 
 def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) -> Extracted:

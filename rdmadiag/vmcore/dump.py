@@ -20,8 +20,8 @@ from rdmadiag.vmcore.debuginfo import DebugInfo
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.finders import Finders
 from rdmadiag.vmcore.frames import Frame, Stack
-from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, KallsymsTables, tables_of_vmcoreinfo
-from rdmadiag.vmcore.kallsyms_search import find_tables
+from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
+from rdmadiag.vmcore.kallsyms_search import search_tables
 from rdmadiag.vmcore.modules import ModuleList
 from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.opening import open_program
@@ -34,7 +34,6 @@ from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 __all__ = ("Dump", "Frame", "PrintkRecord", "Stack", "Symbol", "open_dump")
 
 _UTS_LEN = 65
-_MAX_IMAGE = 64 << 20
 
 
 class Dump:
@@ -73,7 +72,7 @@ class Dump:
             self.problems += self._incompleteness()
 
     def _kallsyms(self) -> Kallsyms | None:
-        tables = tables_of_vmcoreinfo(self.info) or self._search_kallsyms()
+        tables = tables_of_vmcoreinfo(self.info) or search_tables(self.prog.read, self.info)
         if tables is None:
             self.problems.append(Problem("the symbol table was not found", "kallsyms"))
             return None
@@ -85,10 +84,6 @@ class Dump:
             what = f"the symbol table cannot be read: {fault_text(error)}"
             self.problems.append(Problem(what, "kallsyms"))
         return None
-
-    def _search_kallsyms(self) -> KallsymsTables | None:
-        start = self.info.symbol("_stext")
-        return find_tables(self.prog.read, start, _MAX_IMAGE) if start is not None else None
 
     def _modules(self) -> ModuleList:
         try:

@@ -5,22 +5,28 @@ Searching kallsyms
 Before v6.0 VMCOREINFO does not tell where the symbol table is, so it is sought in the kernel's image by what
 is in it. In these kernels its parts lie in this order, each aligned to eight bytes: ``kallsyms_offsets`` and
 ``kallsyms_relative_base`` (or ``kallsyms_addresses``), ``kallsyms_num_syms``, ``kallsyms_names``,
-``kallsyms_markers``, ``kallsyms_token_table``, ``kallsyms_token_index``.
+``kallsyms_markers``, ``kallsyms_token_table``, ``kallsyms_token_index``. They end the read-only data, which lies
+between the kernel's text and its data.
 """
 
 import struct
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import fields
 
 from drgn import FaultError
 
 from rdmadiag.vmcore.kallsyms import KallsymsTables, split_names
+from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
-__all__ = ("find_tables",)
+__all__ = ("find_tables", "search_tables", "told_tables")
 
 Reader = Callable[[int, int], bytes]
 
 _CHUNK, _PAGE = 1 << 20, 1 << 12
+_MAX_IMAGE = 64 << 20
+_IN_DATA = ("init_uts_ns", "swapper_pg_dir")
 _DIGITS = b"\0" + b"".join(b"%d\0" % digit for digit in range(10))
 """Every digit is a token of its own, at the index of its code."""
 _MAX_TOKENS = 4096
@@ -29,9 +35,30 @@ _SLACK = 1 << 15
 """Most that the last, unmarked block of names can take."""
 
 
+def search_tables(read: Reader, info: VmcoreInfo) -> KallsymsTables | None:
+    """
+    Seek the tables in the kernel's image, in front of what VMCOREINFO tells to be in its data.
+
+    :return: Their addresses, or ``None``.
+    """
+    start = info.symbol("_stext")
+    if start is None:
+        return None
+    limit = start + _MAX_IMAGE
+    ends = [place for name in _IN_DATA if start < (place := info.symbol(name) or 0) < limit]
+    return find_tables(read, start, min(ends, default=limit) - start)
+
+
+def told_tables(tables: KallsymsTables) -> bytes:
+    """Return lines of VMCOREINFO that tell where the tables are, as kernels since v6.0 do."""
+    places = {field.name: getattr(tables, field.name) for field in fields(tables)}
+    lines = [f"SYMBOL(kallsyms_{name})={place:x}\n" for name, place in places.items() if place]
+    return "".join(lines).encode()
+
+
 def find_tables(read: Reader, start: int, size: int) -> KallsymsTables | None:
     """
-    Seek the tables in a range of memory.
+    Seek the tables in a range of memory, from its end.
 
     :param start: Where the kernel's text begins (``_stext``).
     :return: Their addresses, or ``None``.
@@ -48,13 +75,22 @@ def find_tables(read: Reader, start: int, size: int) -> KallsymsTables | None:
 
 
 def _chunks(read: Reader, start: int, size: int, step: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the pieces that can be read, each with the beginning of the next."""
-    for place in range(start, start + size, step):
+    """Iterate backwards over the pieces that can be read, each with the beginning of the next."""
+    for place in range(start + (size - 1) // step * step, start - 1, -step):
+        count = min(step, start + size - place)
         try:
-            yield place, read(place, step + len(_DIGITS))
+            yield place, read(place, count + len(_DIGITS))
         except FaultError:
             if step > _PAGE:
-                yield from _chunks(read, place, step, _PAGE)
+                yield from _chunks(read, place, count, _PAGE)
+            else:
+                yield from _page(read, place)
+
+
+def _page(read: Reader, place: int) -> Iterator[tuple[int, bytes]]:
+    """Read a page without the one after it."""
+    with suppress(FaultError):
+        yield place, read(place, _PAGE)
 
 
 class _Search:
@@ -70,10 +106,17 @@ class _Search:
         except (FaultError, struct.error):
             return None
 
+    def _up_to_hole(self, place: int, size: int) -> bytes:
+        """Read up to *size* bytes; less if the page after that of *place* is missing."""
+        try:
+            return self._read(place, size)
+        except FaultError:
+            return self._read(place, _PAGE - place % _PAGE)
+
     def _token_table(self, digits: int) -> tuple[int, int] | None:
         """Return the addresses of ``kallsyms_token_table`` and ``kallsyms_token_index``."""
         first = _aligned(digits)
-        after = self._read(first, _MAX_TOKENS)
+        after = self._up_to_hole(first, _MAX_TOKENS)
         for at in range(0, len(after) - 512, 8):
             index = array("H", after[at : at + 512])
             if index[0] == 0 and all(index[i + 1] - index[i] == 2 for i in range(48, 57)):

@@ -12,6 +12,7 @@ from drgn import Architecture, FaultError, Platform, PlatformFlags, Program
 
 from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.kallsyms import Kallsyms, tables_of_vmcoreinfo
+from rdmadiag.vmcore.kallsyms_search import search_tables
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("MemoryReader", "by_pages", "platform_of")
@@ -61,7 +62,7 @@ def _map_linearly(prog: Program, info: VmcoreInfo) -> None:
     if phys_base is None or size is None:
         return
     _add_linear(prog, _KERNEL_MAP, size, phys_base)
-    tables = tables_of_vmcoreinfo(info)
+    tables = tables_of_vmcoreinfo(info) or search_tables(prog.read, info)
     try:
         kallsyms = Kallsyms(prog.read, tables) if tables else None
         base = next(kallsyms.symbols_named("page_offset_base"), None) if kallsyms else None
