@@ -37,6 +37,9 @@ _XPRT_BITS = {
 # Other things were at these numbers in earlier kernels, which had no xprt_sysfs either (v5.14).
 _LATER_BITS = {7: "OFFLINE", 8: "REMOVE", 9: "CONGESTED"}
 
+# Of enum rpc_display_format_t, the same since v2.6; BTF has no such type, as nothing is declared with it.
+_RPC_DISPLAY_PROTO = 2
+
 
 def for_each_rpc_clnt(prog: Program) -> Iterator[Object]:
     """
@@ -101,7 +104,7 @@ def xprt_protocol(xprt: Object) -> str:
 
     :param xprt: ``struct rpc_xprt *``
     """
-    return c_string(xprt.address_strings[xprt.prog_.constant("RPC_DISPLAY_PROTO")])
+    return c_string(xprt.address_strings[_RPC_DISPLAY_PROTO])
 
 
 def xprt_state_names(xprt: Object) -> list[str]:
