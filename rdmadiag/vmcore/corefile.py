@@ -49,7 +49,7 @@ class CoreFile:
     """
     A dump file.
 
-    :ivar kind: ``elf``, ``kdump``, ``flattened`` or ``live``.
+    :ivar kind: ``elf``, ``kdump``, ``flattened``; ``live`` (the running kernel) or ``guest`` (a running guest's).
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
     :ivar is_cut: Whether pages of a kdump file lie, or seem to lie, after its end.
     :ivar by_pages: Whether it was cut out of a dump that had to be read by pages.
@@ -63,6 +63,11 @@ class CoreFile:
     problems: list[Problem] = field(default_factory=list)
     is_cut: bool = False
     by_pages: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is no dump but memory in use."""
+        return self.kind in ("live", "guest")
 
     @property
     def prstatus(self) -> list[bytes]:
@@ -83,8 +88,10 @@ def read_core_file(path: str | Path) -> CoreFile:
     :raises UserError: if it is not a dump, or not enough of one
     """
     if str(path) == LIVE:
-        return CoreFile(Path(path), "live", 0)
+        return _running(path, "live", "the running kernel")
     try:
+        if Path(path).is_socket():
+            return _running(path, "guest", "a running guest")
         _refuse_live(Path(path))
         if not Path(path).is_file():
             raise UserError(f"{path}: {_no_file(Path(path))}")
@@ -100,6 +107,12 @@ def read_core_file(path: str | Path) -> CoreFile:
     if not core.vmcoreinfo:
         raise UserError(f"{path}: has no VMCOREINFO note, so it is not a dump of a Linux kernel")
     return core
+
+
+def _running(path: str | Path, kind: str, name: str) -> CoreFile:
+    """Return what the notes are read from only when it is opened."""
+    what = f"was read from {name}, not from a dump: what is read changes while it is read"
+    return CoreFile(Path(path), kind, 0, problems=[Problem(what)])
 
 
 def _no_file(path: Path) -> str:

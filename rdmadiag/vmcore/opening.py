@@ -6,7 +6,9 @@ from drgn import BadDataError, FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
+from rdmadiag.vmcore.guest import Guest
 from rdmadiag.vmcore.kdump_pages import KdumpPages
+from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.physical import by_pages, platform_of
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
@@ -33,10 +35,8 @@ def open_program(core: CoreFile) -> Program:
 
 
 def _open(core: CoreFile) -> Program:
-    if core.kind == "live":
-        prog = Program()
-        prog.set_kernel()
-        return prog
+    if core.is_running:
+        return _open_running(core)
     prog = Program(platform_of(core))
     prog.set_core_dump(core.path)
     if core.kind == "elf" or (not core.by_pages and _translates(prog, core)):
@@ -47,6 +47,18 @@ def _open(core: CoreFile) -> Program:
         return raw
 
     return by_pages(core, read)
+
+
+def _open_running(core: CoreFile) -> Program:
+    """Open a kernel that runs, and take its VMCOREINFO."""
+    if core.kind == "guest":
+        guest = Guest(core.path)
+        core.notes = pack_note(b"VMCOREINFO", 0, guest.vmcoreinfo)
+        return by_pages(core, guest.read)
+    prog = Program()
+    prog.set_kernel()
+    core.notes = pack_note(b"VMCOREINFO", 0, prog["VMCOREINFO"].string_())
+    return prog
 
 
 def _open_damaged(core: CoreFile) -> Program:

@@ -7,6 +7,7 @@ read, and for dumps that libkdumpfile cannot translate because a page table is m
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from drgn import Architecture, FaultError, Platform, PlatformFlags, Program
 
@@ -23,6 +24,8 @@ MemoryReader = Callable[[int, int, int, bool], bytes]
 _BITS = PlatformFlags.IS_64_BIT | PlatformFlags.IS_LITTLE_ENDIAN
 _PHYSICAL_LIMIT = 1 << 52
 _DIRECT_MAP_SIZE = 1 << 46
+_KERNEL_HALF = 1 << 63
+_PAGE, _KEPT_PAGES = 4096, 1 << 14
 _KERNEL_MAP = 0xFFFFFFFF80000000
 """``__START_KERNEL_map`` of x86-64."""
 
@@ -48,12 +51,35 @@ def by_pages(core: CoreFile, read: MemoryReader, *, linear: bool = True) -> Prog
     :param read: Reads physical memory.
     :param linear: Find the kernel's image and its direct map without page tables.
     """
+    walker, prog = (_over(core, read) for _ in range(2))
+    if linear:
+        _map_linearly(walker, VmcoreInfo(core.vmcoreinfo))
+    prog.add_memory_segment(_KERNEL_HALF, _KERNEL_HALF, _keeping_pages(walker))
+    return prog
+
+
+def _over(core: CoreFile, read: MemoryReader) -> Program:
     prog = Program(platform_of(core), vmcoreinfo=core.vmcoreinfo)
     prog.add_memory_segment(0, _PHYSICAL_LIMIT, read, True)
     prog.set_linux_kernel_custom(core.vmcoreinfo, False)
-    if linear:
-        _map_linearly(prog, VmcoreInfo(core.vmcoreinfo))
     return prog
+
+
+def _keeping_pages(walker: Program) -> MemoryReader:
+    """Return a reader of the kernel's memory that keeps what was read last: a walk through page tables is long in Python."""
+
+    @lru_cache(_KEPT_PAGES)
+    def page(address: int) -> bytes:
+        raw: bytes = walker.read(address, _PAGE)
+        return raw
+
+    def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        start = address & -_PAGE
+        pages = [page(place) for place in range(start, address + count, _PAGE)]
+        whole = pages[0] if len(pages) == 1 else b"".join(pages)
+        return whole[address - start : address - start + count]
+
+    return read
 
 
 def _map_linearly(prog: Program, info: VmcoreInfo) -> None:

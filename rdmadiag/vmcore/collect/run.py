@@ -76,7 +76,7 @@ def _input_info(view: View) -> InputInfo:
     dump = view.dump
     return InputInfo(
         path=view.input,
-        kind="vmcore",
+        kind="live" if dump.core.is_running else "vmcore",
         host=view.host,
         kernel_release=dump.release,
         bytes=dump.path.stat().st_size,
