@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .paths import LabError
 
@@ -106,6 +106,7 @@ class Guest:
         )
         self.started = time.time()
         self.stopped = False
+        self.events: list[dict[str, Any]] = []
         self._tag = 0
         self._seen = b""
         try:
@@ -171,6 +172,8 @@ class Guest:
             if not line:
                 break
             answer = json.loads(line)
+            if "event" in answer:
+                self.events.append(answer)
             if "error" in answer:
                 raise LabError(f"{self.name}: {execute}: {answer['error']}")
             if "return" in answer:

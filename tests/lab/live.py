@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,20 +65,37 @@ def _by_drgn(guest: Guest, folder: Path) -> str:
     return " ".join(f"{k}={v}" for k, v in now["counts"].items() if v)
 
 
+def _halted(guest: Guest) -> dict[str, Any]:
+    """How often and how long QEMU has halted the guest, and whether it runs now."""
+    status = guest.qmp("query-status")
+    at = {
+        name: [
+            e["timestamp"]["seconds"] + e["timestamp"]["microseconds"] / 1e6
+            for e in guest.events
+            if e["event"] == name
+        ]
+        for name in ("STOP", "RESUME")
+    }
+    spans = [round(end - start, 4) for start, end in zip(at["STOP"], at["RESUME"], strict=False)]
+    running = isinstance(status, dict) and bool(status.get("running"))
+    return {"running": running, "stops": len(at["STOP"]), "seconds": spans}
+
+
 def compare(guest: Guest, folder: Path) -> list[str]:
     """Differences between the findings on the dump and on the running guest, both ways in.
 
     Results also go to ``live.json`` in the dump's folder.
     """
     wanted = _parse(_diagnose(str(folder / "vmcore")))
-    ways = {
-        "qmp": _diagnose(str(guest.second_qmp_path)),
-        "kcore": guest.try_sh(IN_GUEST.format(repository=REPOSITORY, python=sys.executable), 400)[
-            1
-        ],
-    }
-    results: dict[str, Any] = {"drgn_by_monitor": _by_drgn(guest, folder)}
-    bad = []
+    guest.qmp("query-status")
+    guest.events.clear()
+    began = time.monotonic()
+    ways = {"qmp": _diagnose(str(guest.second_qmp_path))}
+    halted = {**_halted(guest), "of": round(time.monotonic() - began, 1)}
+    inside = IN_GUEST.format(repository=REPOSITORY, python=sys.executable)
+    ways["kcore"] = guest.try_sh(inside, 400)[1]
+    results: dict[str, Any] = {"halted": halted, "drgn_by_monitor": _by_drgn(guest, folder)}
+    bad = [] if halted["running"] else [f"{folder.name}: the guest was left halted"]
     for way, text in ways.items():
         got = _parse(text)
         if wanted is None or "findings" not in wanted:
