@@ -227,11 +227,12 @@ def extract(
         Path, typer.Option("-o", "--output", help="The capsule to write.", metavar="CAPSULE")
     ],
     rules: Rules = None,
+    debuginfo: DebugInfo = None,
 ) -> Result:
     """Cut a capsule out of a dump: a very small dump with just the pages that the diagnosis reads."""
     from rdmadiag.commands import extract as command
 
-    return Result(*command.extract(vmcore, output, rules or ()))
+    return Result(*command.extract(vmcore, output, rules or (), debuginfo or ()))
 
 
 @app.command()

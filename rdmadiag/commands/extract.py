@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from rdmadiag.vmcore.dump import Dump
 
 
-def extract(vmcore: str, out: Path, rules: Sequence[Path] = ()) -> tuple[str, int]:
+def extract(
+    vmcore: str, out: Path, rules: Sequence[Path] = (), debuginfo: Sequence[Path] = ()
+) -> tuple[str, int]:
     """
     Write the pages of *vmcore* that the diagnosis reads to *out*, a dump that gives the same findings and tables.
 
+    :param debuginfo: What the capsule needs as well, to be read in full.
     :returns: What was written, in words, and the exit status.
     :raises UserError: If the dump cannot be read, or the capsule cannot be written.
     """
@@ -24,5 +27,5 @@ def extract(vmcore: str, out: Path, rules: Sequence[Path] = ()) -> tuple[str, in
         Gatherer(rules).read_dump(dump)
         collect_dump(dump, kinds=kinds_on_demand())
 
-    written = cut(vmcore, out, read)
+    written = cut(vmcore, out, read, debuginfo)
     return f"{out}: {written.pages} pages, {written.bytes:,} bytes\n", 0

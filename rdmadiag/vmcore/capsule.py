@@ -8,7 +8,7 @@ and symbols, in a format that drgn, crash (with ``--minimal``) and :func:`~rdmad
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,13 +58,16 @@ class _Recorder:
         return self.pages[pfn]
 
 
-def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extracted:
+def extract(
+    path: str | Path, out: Path, run: Callable[[Dump], object], debuginfo: Sequence[Path] = ()
+) -> Extracted:
     """
     Cut a capsule out of a dump.
 
     :param out: File to write; it appears when it is complete and was seen to read as the dump does.
     :param run: Reads from the dump what the capsule is to hold: the diagnosis. It is run on the capsule
         as well, to check it.
+    :param debuginfo: As for :func:`~rdmadiag.vmcore.dump.open_dump`; it is not in the capsule.
     :raises UserError: if the dump cannot be read, or *out* is the dump itself or cannot be written
     """
     core = read_core_file(path)
@@ -75,7 +78,7 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     recorder = _Recorder(open_program(core))
     _tell_tables(core, recorder.source)
     linear = recorder.source.core_dump_path is None
-    dump = Dump(core, by_pages(core, recorder.read, linear=linear))
+    dump = Dump(core, by_pages(core, recorder.read, linear=linear), debuginfo)
     run(dump)
     problems = list(dump.problems)
     read_for_later(dump)
@@ -83,7 +86,7 @@ def extract(path: str | Path, out: Path, run: Callable[[Dump], object]) -> Extra
     recorder.pages.update(kernel_page_tables(recorder.source, dump.info))
     try:
         contents = _contents(dump, recorder.pages, by_pages=linear)
-        return _write(out, contents, lambda part: _check(part, problems, run))
+        return _write(out, contents, lambda part: _check(part, problems, run, debuginfo))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
 
@@ -111,13 +114,18 @@ def _write(out: Path, contents: KdumpContents, check: Callable[[Path], None]) ->
     return Extracted(len(contents.pages), out.stat().st_size)
 
 
-def _check(part: Path, problems: list[Problem], run: Callable[[Dump], object]) -> None:
+def _check(
+    part: Path,
+    problems: list[Problem],
+    run: Callable[[Dump], object],
+    debuginfo: Sequence[Path],
+) -> None:
     """
     Run the diagnosis again, on the capsule.
 
     :raises UserError: if a page that it needs is missing
     """
-    again = open_dump(part)
+    again = open_dump(part, debuginfo)
     try:
         run(again)
     except (FaultError, LookupError) as error:
