@@ -77,9 +77,9 @@ class Arm64Chain(FrameChain):
 
     def _unrecorded(self, link: Link, recorded: int) -> list[Link]:
         """
-        Return the caller of an interrupted frame that has written no record yet, or never does.
+        Return the caller of an interrupted frame if that may have written no record yet, or never does.
 
-        Then the link register is its return address. Else it is the recorded one, or one of its own.
+        Then the link register is its return address. Else it is the recorded one, one of its own, or something else.
         """
         lr = self._strip(link.lr)
         caller = self.code_at(lr, call=True) if lr else None
@@ -88,7 +88,7 @@ class Arm64Chain(FrameChain):
             return []
         if own.name.removesuffix(".cold") == caller.name.removesuffix(".cold"):
             return []
-        return [Link(lr, link.sp, link.fp)]
+        return [Link(lr, link.sp, link.fp, guess=True)]
 
     def _marked(self, fp: int, stack: range) -> list[Link]:
         """Return what follows a record of zeros: nothing at the stack's top, else what was interrupted."""

@@ -41,13 +41,18 @@ class X86Chain(FrameChain):
         self._regs = {name: offsetof(regs, name) for name in ("ip", "sp", "bp", "cs")}
         self._regs_size = sizeof(regs)
         self._saved = _saved_frame(prog)
+        self._framed: dict[int, bool] = {}
         known = [symbol for name in _WITH_FRAMES if (symbol := symbols.find(name, ""))]
         if 2 * sum(map(self._keeps_frames, known)) <= len(known):
             raise LookupError("this kernel has neither ORC tables nor frame pointers")
 
     def _keeps_frames(self, function: Symbol) -> bool:
-        size = min(function.size, _IN_FIRST)
-        return _PROLOGUE in self.prog.read(function.address, size)
+        """Tell whether a function begins by making a frame."""
+        start = function.address
+        if start not in self._framed:
+            code = self.prog.read(start, min(function.size, _IN_FIRST))
+            self._framed[start] = _PROLOGUE in code
+        return self._framed[start]
 
     def sleeping(self, task: Object) -> Registers:
         """

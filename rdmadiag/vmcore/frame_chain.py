@@ -9,7 +9,7 @@ Only what is in the task's stack is followed, always upwards, and only to code. 
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from drgn import FaultError, Object, Program
@@ -25,6 +25,7 @@ __all__ = ("BrokenChainError", "FrameChain", "Link")
 
 MAX_FRAMES = 512
 _RECORD = 16
+_GAP = "the caller of {}, which was interrupted, is not known for certain"
 _MIN_STACK = 16384
 """Bytes of a stack of both architectures with pages of 4 KiB, since v3.15."""
 
@@ -43,6 +44,7 @@ class Link:
     :ivar call: Whether *pc* is a return address.
     :ivar last: Whether it is the outermost one.
     :ivar lr: Link register of an interrupted frame (arm64).
+    :ivar guess: Whether it may be none: it is from a register that may hold something else.
     :ivar gap: Whether its caller may be missing.
     """
 
@@ -52,6 +54,7 @@ class Link:
     call: bool = True
     last: bool = False
     lr: int = 0
+    guess: bool = False
     gap: bool = False
 
 
@@ -107,33 +110,37 @@ class FrameChain(ABC):
         return found
 
     def _follow(self, found: Stack, regs: "Registers", stack: range) -> None:
-        links = [self.first(regs)]
+        link = self.first(regs)
         low, on_stack = regs.sp, regs.sp in stack
         if not on_stack and regs.call:
             raise BrokenChainError(f"the saved stack pointer {low:#x} is not in the task's stack")
-        while links:
-            for link in links:
-                self._append(found, link)
-            if link.last:
-                return
+        if regs.pc:
+            self._append(found, link)
+        while not link.last:
             if not on_stack and link.fp in stack:  # an interrupt's stack leads to the task's, once
                 low, on_stack = stack.start, True
             area = stack if on_stack else range(low, low + self._stack_size)
             self.check(link.fp & -2, low, area)
-            links = self.callers(link, stack)
             low = (link.fp & -2) + _RECORD
+            callers = self.callers(link, stack)
+            if not callers:
+                return
+            for caller in callers:
+                self._append(found, caller)
+                link = caller
 
     def _append(self, found: Stack, link: Link) -> None:
-        if not link.pc:
-            return
         if len(found) >= MAX_FRAMES:
             raise BrokenChainError(f"it has more than {MAX_FRAMES} frames")
         if not self.code_at(link.pc, call=link.call):
             raise BrokenChainError(f"{link.pc:#x} is no address of code")
         frame = frame_at(self.symbols, link.pc, link.sp, call=link.call)
+        if link.guess and found:
+            frame = replace(frame, guess=True)
+            found.problem = _GAP.format(found[-1].name)
         found.append(frame)
         if link.gap:
-            found.problem = f"the caller of {frame.name}, which was interrupted, may be missing"
+            found.problem = _GAP.format(frame.name)
 
     def check(self, fp: int, low: int, area: range) -> None:
         """

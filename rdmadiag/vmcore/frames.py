@@ -43,7 +43,7 @@ class Stack(list[Frame]):
     """
     The frames of one task, innermost first.
 
-    :ivar problem: Why the stack ends before its end, ``""`` when it was followed to it.
+    :ivar problem: Why the stack ends before its end, or which frame is not certain; ``""`` when it is whole.
     """
 
     problem: str = ""

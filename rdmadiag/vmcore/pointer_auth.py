@@ -2,7 +2,9 @@
 Pointer authentication
 ----------------------
 
-On arm64 a return address on the stack may be signed: its upper bits are a code made from its place and a key.
+On arm64 a return address on the stack may be signed: its upper bits are a code made from its place and a key. Since
+Linux kernel commit 74afda4016a7 ("arm64: compile the kernel with ptrauth return address signing") (in v5.7) the
+kernel does so.
 """
 
 from collections.abc import Callable
@@ -19,8 +21,7 @@ def strip_signature(info: VmcoreInfo) -> Callable[[int], int]:
     """
     Return a function that takes the code out of an address of the kernel.
 
-    Since Linux kernel commit ec6e822d1a22 ("arm64: expose user PAC bit positions via ptrace") (in v5.0) there are such codes; VMCOREINFO tells their
-    bits (``KERNELPACMASK``) on a machine that makes them.
+    VMCOREINFO tells its bits (``KERNELPACMASK``); there are none on a machine that cannot sign.
     """
     mask = info.number("KERNELPACMASK") or 0
     return lambda address: address | mask if address & _KERNEL else address
