@@ -153,3 +153,12 @@ def test_places_that_cannot_be_written(tmp_path):
 def test_the_running_system_is_not_extracted(tmp_path):
     with pytest.raises(UserError, match="not of the running system"):
         extract("/proc/kcore", tmp_path / "capsule", lambda dump: None)
+
+
+def test_debug_info_is_taken_for_the_dump_and_for_its_capsule(tmp_path):
+    other = tmp_path / "nvme_rdma.ko"
+    other.write_bytes(b"no module")
+    reading = Reading()
+    extract(path_of(NAME), tmp_path / "capsule", reading, [other])
+    refused = Problem("matches no module in this dump", str(other))
+    assert [refused in problems for *_, problems in reading.read] == [True, True]
