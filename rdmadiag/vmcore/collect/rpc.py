@@ -17,6 +17,7 @@ from rdmadiag.vmcore.helpers.sunrpc import (
     rpc_clnt_for_each_xprt,
     rpc_clnt_program,
     rpc_task_procedure,
+    rpc_task_start,
     xprt_protocol,
     xprt_state_names,
 )
@@ -105,7 +106,7 @@ class RpcTable:
     def _call(self, task: Object, program: str) -> Call:
         seconds = None
         if self._now is not None:
-            seconds = round(max(self._now - int(task.tk_start.value_()), 0) / 1e9, 3)
+            seconds = round(max(self._now - rpc_task_start(task), 0) / 1e9, 3)
         name = f"{program} {rpc_task_procedure(task)}".strip()
         return Call(task, int(task.tk_xprt.value_()), name, seconds)
 

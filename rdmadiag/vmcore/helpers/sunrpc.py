@@ -12,6 +12,7 @@ from drgn import Object, Program
 from rdmadiag.vmcore.helpers.enums import flag_names
 from rdmadiag.vmcore.helpers.net import for_each_net, net_generic
 from rdmadiag.vmcore.helpers.text import c_string
+from rdmadiag.vmcore.helpers.timekeeping import ktime_nanoseconds
 from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
@@ -20,6 +21,7 @@ __all__ = (
     "rpc_clnt_for_each_xprt",
     "rpc_clnt_program",
     "rpc_task_procedure",
+    "rpc_task_start",
     "xprt_protocol",
     "xprt_state_names",
 )
@@ -96,6 +98,15 @@ def rpc_task_procedure(task: Object) -> str:
     """
     procedure = task.tk_msg.rpc_proc.read_()
     return c_string(procedure.p_name) if procedure and procedure.p_name else ""
+
+
+def rpc_task_start(task: Object) -> int:
+    """
+    Return when a call was made, in nanoseconds of the monotonic clock.
+
+    :param task: ``struct rpc_task *``
+    """
+    return ktime_nanoseconds(task.tk_start)
 
 
 def xprt_protocol(xprt: Object) -> str:

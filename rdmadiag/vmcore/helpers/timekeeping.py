@@ -5,11 +5,12 @@ Time
 The clocks of a dump. ``HZ`` is a macro, so it is worked out from what the kernel keeps.
 """
 
-from drgn import Object, Program
+from drgn import Object, Program, TypeKind
 
 __all__ = (
     "jiffies",
     "jiffies_to_seconds",
+    "ktime_nanoseconds",
     "monotonic_nanoseconds",
     "real_seconds",
     "seconds_until",
@@ -62,7 +63,19 @@ def monotonic_nanoseconds(prog: Program) -> int:
     :raises LookupError: if the dump has no ``shadow_timekeeper``.
     """
     mono = prog["shadow_timekeeper"].tkr_mono
-    return int(mono.base.value_()) + (int(mono.xtime_nsec.value_()) >> int(mono.shift.value_()))
+    base = ktime_nanoseconds(mono.base)
+    return base + (int(mono.xtime_nsec.value_()) >> int(mono.shift.value_()))
+
+
+def ktime_nanoseconds(value: Object) -> int:
+    """
+    Return a time in nanoseconds.
+
+    :param value: ``ktime_t``
+    """
+    # Since Linux kernel commit 2456e8553544 ("ktime: Get rid of the union") (in v4.10), it is a number.
+    union = value.type_.unaliased_kind() == TypeKind.UNION
+    return int((value.tv64 if union else value).value_())
 
 
 def jiffies_to_seconds(prog: Program, value: int) -> float:

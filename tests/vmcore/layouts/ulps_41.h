@@ -10,6 +10,7 @@ struct cma_device { struct list_head list; struct list_head id_list; };
 struct net_generic { u32 len; u64 rcu[2]; void *ptr[4]; };
 struct net { struct list_head list; struct net_generic *gen; };
 
+union ktime { long tv64; };
 struct sunrpc_net { struct list_head all_clients; };
 struct rpc_program { char *name; };
 struct rpc_procinfo { u32 p_proc; char *p_name; };
@@ -20,7 +21,7 @@ struct rpc_clnt {
 };
 struct rpc_task {
 	struct list_head tk_task; unsigned long tk_runstate; struct rpc_message tk_msg;
-	struct rpc_xprt *tk_xprt; u64 tk_start;
+	struct rpc_xprt *tk_xprt; union ktime tk_start;
 };
 enum rpc_display_format_t { RPC_DISPLAY_ADDR, RPC_DISPLAY_PORT, RPC_DISPLAY_PROTO };
 struct rpc_wait_queue { u32 qlen; };
@@ -37,7 +38,7 @@ struct rpcrdma_xprt {
 	struct rpc_xprt rx_xprt; struct rpcrdma_ia rx_ia; struct rpcrdma_ep rx_ep;
 	struct rpcrdma_buffer rx_buf; struct delayed_work rx_connect_worker;
 };
-struct tk_read_base { u64 base; u64 xtime_nsec; u32 shift; };
+struct tk_read_base { union ktime base; u64 xtime_nsec; u32 shift; };
 struct timekeeper { u64 xtime_sec; struct tk_read_base tkr_mono; };
 
 struct wait_bit_key { void *flags; int bit_nr; unsigned long timeout; };
