@@ -10,6 +10,7 @@ from rdmadiag.vmcore.collect import ipoib, iser, srp, srpt, svcrdma, xprtrdma
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.frames import Frame, Stack
+from rdmadiag.vmcore.helpers.srp import for_each_srpt_channel, srpt_channel_state
 
 from .rds_kernel import HZ, LAYOUTS, NOW, RdsKernel
 
@@ -34,8 +35,8 @@ PAGE_STACK = ("schedule", "io_schedule", "wait_on_page_bit_common", "nfs_updatep
 class UlpKernel(RdsKernel):
     """A device, a queue pair, one network namespace."""
 
-    def __init__(self) -> None:
-        super().__init__("rds_uek4", (LAYOUTS / "ulps_41.h").read_text())
+    def __init__(self, change: tuple[str, str] = ("", "")) -> None:
+        super().__init__("rds_uek4", (LAYOUTS / "ulps_41.h").read_text().replace(*change))
         module = self.new("struct module", name="mlx4_ib")
         self.hca = self.new("struct ib_device", name="mlx4_1", owner=module, phys_port_cnt=2)
         self.list_init(self.variable("device_list", "struct list_head"), self.hca.core_list)
@@ -385,6 +386,16 @@ def test_srpt_channel() -> None:
         "idle",
     )
     assert (row["qp_num"], row["qp_state"]) == (99, "RTS")
+
+
+def test_srpt_channels_of_a_device() -> None:
+    kernel = UlpKernel(("struct srpt_port *port; };", "struct list_head rch_list; };"))
+    device = kernel.new("struct srpt_device", device=kernel.hca)
+    kernel.list_init(kernel.variable("srpt_dev_list", "struct list_head"), device.list)
+    channels = [kernel.new("struct srpt_rdma_ch", state=state) for state in (1, 4)]
+    kernel.list_init(device.rch_list, *(ch.list for ch in channels))
+    found = for_each_srpt_channel(kernel.prog)
+    assert [srpt_channel_state(ch) for ch in found] == ["LIVE", "DISCONNECTED"]
 
 
 def iser_id(kernel: UlpKernel, handler: str) -> drgn.Object:

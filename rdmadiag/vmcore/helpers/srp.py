@@ -98,17 +98,20 @@ def for_each_srpt_channel(prog: Program) -> Iterator[Object]:
     :return: Iterator of ``struct srpt_rdma_ch *`` objects.
     """
     for sdev in list_entries("struct srpt_device", prog["srpt_dev_list"], "list"):
-        ports = int(sdev.device.phys_port_cnt.value_())
-        if ports > _MAX_PORTS:
-            raise ValueError(f"a device with {ports} ports")
-        for index in range(ports):
-            yield from _channels_of_port(sdev.port[index])
+        # Since v4.16 or so channels are listed by port and initiator. Before that, by device.
+        if sdev.type_.type.has_member("rch_list"):
+            yield from list_entries("struct srpt_rdma_ch", sdev.rch_list, "list")
+        else:
+            yield from _channels_of_ports(sdev)
 
 
-def _channels_of_port(sport: Object) -> Iterator[Object]:
-    # Since Linux kernel commit a11253142e6d ("IB/srpt: Rework multi-channel support") (in v4.16).
-    for nexus in list_entries("struct srpt_nexus", sport.nexus_list, "entry"):
-        yield from list_entries("struct srpt_rdma_ch", nexus.ch_list, "list")
+def _channels_of_ports(sdev: Object) -> Iterator[Object]:
+    ports = int(sdev.device.phys_port_cnt.value_())
+    if ports > _MAX_PORTS:
+        raise ValueError(f"a device with {ports} ports")
+    for index in range(ports):
+        for nexus in list_entries("struct srpt_nexus", sdev.port[index].nexus_list, "entry"):
+            yield from list_entries("struct srpt_rdma_ch", nexus.ch_list, "list")
 
 
 def srpt_channel_state(ch: Object) -> str:
