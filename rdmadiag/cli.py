@@ -201,7 +201,8 @@ def inspect(
         str,
         typer.Argument(
             help="rds, rings, rds-sockets, rds-devices, rds-counters, rds-messages, rds-congestion, rds-tcp, cm, iwcm, "
-            "nvme, nvmet, resources, tasks, waits, workqueues, modules, devices, kernel or log."
+            "nvme, nvmet, xprtrdma, svcrdma, srp, srpt, iser, ipoib, resources, tasks, waits, workqueues, timers, "
+            "modules, devices, kernel or log."
         ),
     ] = "rds",
     format: Annotated[  # noqa: A002 - the option's name
