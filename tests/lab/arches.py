@@ -99,7 +99,8 @@ def _own_program(name: str) -> dict[str, Path]:
     if not found:
         raise LabError(f"no program {name}: run setup")
     path = Path(found).resolve()
-    libraries = re.findall(r"(/\S+) \(0x", run("ldd", path))
+    # ldd fails on a program that is linked statically
+    libraries = re.findall(r"(/\S+) \(0x", run("sh", "-c", 'ldd "$1" || true', "-", path))
     return {f"bin/{name}": path} | {one.lstrip("/"): Path(one) for one in libraries}
 
 
