@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rdmadiag.vmcore.symbols import Symbol, SymbolTable
     from rdmadiag.vmcore.unwind import Registers
 
-__all__ = ("BrokenChainError", "FrameChain", "Link")
+__all__ = ("BrokenChainError", "FrameChain", "Link", "stack_size")
 
 MAX_FRAMES = 512
 _RECORD = 16
@@ -68,7 +68,7 @@ class FrameChain(ABC):
     def __init__(self, prog: Program, symbols: "SymbolTable") -> None:
         self.prog = prog
         self.symbols = symbols
-        self._stack_size = _stack_size(prog)
+        self._stack_size = stack_size(prog)
 
     @abstractmethod
     def sleeping(self, task: Object) -> "Registers":
@@ -165,7 +165,8 @@ class FrameChain(ABC):
         return tuple(memoryview(self.prog.read(address, 8 * count)).cast("Q"))
 
 
-def _stack_size(prog: Program) -> int:
+def stack_size(prog: Program) -> int:
+    """Return the bytes of a task's stack."""
     try:
         return prog.type("union thread_union").size or _MIN_STACK
     except LookupError:

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol
 
-from drgn import Architecture, FaultError, Object, Program, StackFrame
+from drgn import Architecture, FaultError, Object, Program, StackFrame, sizeof
 from drgn.helpers.linux.sched import task_on_cpu
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.chain_arm64 import Arm64Chain
 from rdmadiag.vmcore.chain_x86 import X86Chain
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
+from rdmadiag.vmcore.frame_chain import stack_size
 from rdmadiag.vmcore.frames import Frame, Stack, frame_at
 from rdmadiag.vmcore.kallsyms import KERNEL_HALF
 from rdmadiag.vmcore.running import running_registers
@@ -25,6 +26,9 @@ from rdmadiag.vmcore.symbols import SymbolTable
 from rdmadiag.vmcore.unwind import OrcUnwinder, Registers
 
 __all__ = ("Stacks",)
+
+_AT_TOP = 64
+"""How far below the registers at the stack's top the outermost frame may be."""
 
 
 class _Unwinder(Protocol):
@@ -58,9 +62,9 @@ class Stacks:
         self._strip = strip
         self._problems = problems
         arch = prog.platform.arch if prog.platform else Architecture.UNKNOWN
-        self._is_arm64 = arch == Architecture.AARCH64
+        self._is_arm64, self._is_x86 = arch == Architecture.AARCH64, arch == Architecture.X86_64
         self._use_drgn = debug_info and not self._is_arm64
-        self._use_drgn |= arch not in (Architecture.X86_64, Architecture.AARCH64)
+        self._use_drgn |= not self._is_arm64 and not self._is_x86
 
     @cached_property
     def _unwinder(self) -> _Unwinder | None:
@@ -104,10 +108,19 @@ class Stacks:
         stack = Stack()
         for frame in self._prog.stack_trace(task):
             if frame.pc < KERNEL_HALF:
-                break
+                return stack
             if not frame.is_inline:
                 stack.append(self._frame(frame))
+        if stack and not self._is_at_top(task, stack[-1].sp):
+            stack.problem = "the stack is cut short: drgn's unwinder goes no further"
         return stack
+
+    def _is_at_top(self, task: Object, sp: int) -> bool:
+        """Tell whether a frame of x86-64 is the outermost one: above it are the registers of user mode, or their room."""
+        if not self._is_x86:
+            return True
+        top = task.stack.value_() + stack_size(self._prog)
+        return bool(top - sizeof(self._prog.type("struct pt_regs")) - _AT_TOP <= sp <= top)
 
     def _frame(self, frame: StackFrame) -> Frame:
         call = not frame.interrupted
