@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import re
 import shutil
@@ -53,13 +54,15 @@ MODULES = [
     "target_core_mod",
     "ib_srp",
     "ib_srpt",
+    "ib_iser",
+    "ib_isert",
     "sch_netem",
     "9pnet_virtio",
     "9p",
     "overlay",
 ]
 CRASH_MODULES = ("virtio_pci", "virtio_blk")
-PROGRAMS = ("rdma", "ip", "tc", "nvme", "kmod", "kexec")
+PROGRAMS = ("rdma", "ip", "tc", "nvme", "iscsistart", "kmod", "kexec")
 APPLETS = ("modprobe", "insmod", "rmmod", "lsmod", "modinfo")
 DECOMPRESS = {".xz": "xz", ".zst": "zstd", ".gz": "gzip"}
 
@@ -190,16 +193,17 @@ def _modules_have_btf(kernel: Kernel) -> bool:
 
 def modules(kernel: Kernel) -> None:
     """Build the modules of our own and give them BTF."""
-    stamp = _digest(kernel.version, GUEST / "labfault", Path(__file__))
-    done = kernel.root / "own" / "done"
-    if _fresh(done, stamp):
-        return
     for flavour, prepare in RECIPES.items():
+        stamp = _stamp_of(kernel, flavour, prepare)
         if not _fresh(own_module(kernel, flavour), stamp):
             _build(kernel, flavour, prepare)
             _stamp(own_module(kernel, flavour), stamp)
-    done.touch()
-    _stamp(done, stamp)
+
+
+def _stamp_of(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]) -> str:
+    """A module is built again when its recipe changes; delete it when a recipe that this one uses does."""
+    sources = [GUEST / "labfault"] if flavour == "labfault" else []
+    return _digest(kernel.version, inspect.getsource(prepare), inspect.getsource(_build), *sources)
 
 
 def _build(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]) -> None:
@@ -302,9 +306,8 @@ def programs(arch: Arch, to: Path) -> None:
 def initramfs(kernel: Kernel) -> Path:
     """The initramfs of a kernel; not compressed, as emulated guests are slow at that."""
     image = kernel.root / "initramfs.cpio"
-    stamp = _digest(
-        kernel.version, GUEST, Path(__file__), (kernel.root / "own/done.stamp").read_text()
-    )
+    own = [path.read_text() for path in sorted((kernel.root / "own").glob("*.stamp"))]
+    stamp = _digest(kernel.version, GUEST, Path(__file__), *own)
     if _fresh(image, stamp):
         return image
     say("initramfs for", kernel.release)

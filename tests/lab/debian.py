@@ -22,6 +22,7 @@ TOOLS = [
     "rdma-core",
     "iproute2",
     "nvme-cli",
+    "open-iscsi",
     "makedumpfile",
     "dwarves",
     "kexec-tools",
@@ -131,7 +132,9 @@ class Kernel:
     def compile(self, *command: str | Path) -> None:
         """Run the compiler where it belongs."""
         who = f"--userspec={os.getuid()}:{os.getgid()}"
-        run(*([*as_root(), "chroot", who, self.jail] if self.jail else []), *command)
+        # objtool reads /proc
+        jail = [*as_root(), "unshare", f"--mount-proc={self.jail}/proc", "chroot", who, self.jail]
+        run(*(jail if self.jail else []), *command)
 
     def program(self, name: str) -> list[str | Path]:
         """How to run a program of the kernel's suite on files of the machine: with the suite's own libraries."""

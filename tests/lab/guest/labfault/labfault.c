@@ -23,6 +23,7 @@
 #include <linux/inet.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/string.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
@@ -241,9 +242,26 @@ static int start_hog(int cpu)
 	return 0;
 }
 
+/* All RDMA devices of a guest are on its wire. */
+static struct ib_device *rdma_device(const char *name)
+{
+	struct net_device *wire = dev_get_by_name(&init_net, "eth0");
+	struct ib_device *dev;
+
+	if (!wire)
+		return NULL;
+	dev = ib_device_get_by_netdev(wire, RDMA_DRIVER_UNKNOWN);
+	dev_put(wire);
+	if (dev && strcmp(dev_name(&dev->dev), name)) {
+		ib_device_put(dev);
+		dev = NULL;
+	}
+	return dev;
+}
+
 static int with_device(const char *cmd, const char *name, int n, const char *which)
 {
-	struct ib_device *dev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	struct ib_device *dev = rdma_device(name);
 	struct ib_qp *qp;
 	int err = 0;
 
