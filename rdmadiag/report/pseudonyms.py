@@ -175,10 +175,12 @@ def _show6(value: int, whole: bool, dotted: bool) -> str:
     address = IPv6Address(value)
     if whole:
         return address.exploded
+    low = value & 0xFFFFFFFF
+    if address in _MAPPED:  # Python 3.13 and later print these with dots, earlier ones do not
+        return f"::ffff:{IPv4Address(low) if dotted else f'{low >> 16:x}:{low & 0xFFFF:x}'}"
     if dotted:
-        low = IPv4Address(value & 0xFFFFFFFF)
-        high = str(IPv6Address(value - int(low)))
-        return f"{high.removesuffix('0:0').removesuffix('::')}{'' if high.endswith('0:0') else '::'}{low}"
+        high = str(IPv6Address(value - low))
+        return f"{high.removesuffix('0:0').removesuffix('::')}{'' if high.endswith('0:0') else '::'}{IPv4Address(low)}"
     return str(address)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import stat
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 
 import msgspec
 import pytest
@@ -196,6 +196,8 @@ def test_addresses_keep_their_structure(addresses):
 def test_mapped_addresses_agree_with_plain_ones():
     names = Pseudonyms(KEY)
     assert names.ipv6("::ffff:10.1.2.3") == "::ffff:" + names.ipv4("10.1.2.3")
+    high, low = (int(part, 16) for part in names.ipv6("::ffff:a01:203")[7:].split(":"))
+    assert IPv4Address(high << 16 | low) == IPv4Address(names.ipv4("10.1.2.3"))
     assert names.ipv6("64:ff9b::10.1.2.3") == "64:ff9b::" + names.ipv4("10.1.2.3")
 
 
