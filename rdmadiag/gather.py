@@ -21,6 +21,7 @@ from rdmadiag.progress import Progress, Task
 from rdmadiag.rules.load import rule_dirs
 
 if TYPE_CHECKING:
+    from rdmadiag.vmcore.corefile import CoreFile
     from rdmadiag.vmcore.dump import Dump
 
 
@@ -39,6 +40,8 @@ class Gatherer:
     options: LogOptions = field(default_factory=LogOptions)
     collected: Collected = field(default_factory=Collected)
     kinds: Sequence[str] = ()
+    _files: Sequence[Path] = ()
+    _read: set[Path] = field(default_factory=set)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -52,6 +55,7 @@ class Gatherer:
         :raises UserError: If none of them can be read.
         """
         targets = expand(inputs)
+        self._files = [path for target in targets for path in target.paths]
         dumps = [t for t in targets if _is_dump(t)]
         with Progress() as progress, progress.task("reading", sum(map(_size, targets))) as done:
             for target in dumps:
@@ -80,11 +84,14 @@ class Gatherer:
 
         # drgn's commands are for a prompt; loading them is a good part of reading a small dump.
         os.environ.setdefault("DRGN_DISABLE_PLUGINS", "builtin_commands,crash_commands,rdmadiag")
+        if source.path in self._read:  # with another part of the same split dump
+            return Collected()
         try:
-            dump = open_dump(source.path or source.name, self.debuginfo)
+            dump = open_dump(source.path or source.name, self.debuginfo, self._files)
         except UserError as error:
             return self._unreadable(source, str(error))
-        return self.read_dump(dump, source.name)
+        self._read.update(part.path for part in dump.core.parts)
+        return self.read_dump(dump, _name(dump.core) or source.name)
 
     def _unreadable(self, source: Source, reason: str) -> Collected:
         """Return that nothing was checked of a dump that cannot be opened: neither its objects nor the log in it."""
@@ -125,6 +132,12 @@ def _size(target: Target) -> int:
         with suppress(OSError, ValueError):
             total += os.stat(name).st_size  # noqa: PTH116 - names of the user, not paths of ours
     return total
+
+
+def _name(core: "CoreFile") -> str:
+    """Return what to call a split dump; an empty text for any other."""
+    first, *others = core.parts or (core,)
+    return " + ".join([str(first.path), *(part.path.name for part in others)]) if others else ""
 
 
 def _is_dump(target: Target) -> bool:

@@ -16,7 +16,7 @@ from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
-from rdmadiag.vmcore.corefile import CoreFile, pack_origin, read_core_file
+from rdmadiag.vmcore.corefile import CoreFile, pack_origin
 from rdmadiag.vmcore.dump import Dump, open_dump
 from rdmadiag.vmcore.kallsyms import tables_of_vmcoreinfo
 from rdmadiag.vmcore.kallsyms_search import search_tables, told_tables
@@ -26,6 +26,7 @@ from rdmadiag.vmcore.notes import NT_PRSTATUS, pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.page_tables import kernel_page_tables
 from rdmadiag.vmcore.physical import by_pages
+from rdmadiag.vmcore.split import read_dump_files
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("Extracted", "extract")
@@ -70,10 +71,10 @@ def extract(
     :param debuginfo: As for :func:`~rdmadiag.vmcore.dump.open_dump`; it is not in the capsule.
     :raises UserError: if the dump cannot be read, or *out* is the dump itself or cannot be written
     """
-    core = read_core_file(path)
+    core = read_dump_files(path)
     if core.kind == "live":
         raise UserError(f"{path}: a capsule is cut out of a dump, not of the running system")
-    if out.exists() and out.samefile(core.path):
+    if out.exists() and any(out.samefile(part.path) for part in core.parts or (core,)):
         raise UserError(f"{out}: is the dump itself")
     recorder = _Recorder(open_program(core))
     _tell_tables(core, recorder.source)

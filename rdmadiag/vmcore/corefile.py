@@ -53,6 +53,7 @@ class CoreFile:
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
     :ivar is_cut: Whether pages of a kdump file lie, or seem to lie, after its end.
     :ivar by_pages: Whether it was cut out of a dump that had to be read by pages.
+    :ivar parts: Of a split dump the files of it that are read together, this one among them, by their page frames.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class CoreFile:
     problems: list[Problem] = field(default_factory=list)
     is_cut: bool = False
     by_pages: bool = False
+    parts: tuple["CoreFile", ...] = ()
 
     @property
     def is_running(self) -> bool:

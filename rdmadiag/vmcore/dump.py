@@ -6,7 +6,7 @@ Opens a kernel crash dump: memory through drgn; types, symbols and stacks from t
 debug info where there is some.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from drgn import FaultError, Object, Program
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf_store import BtfStore
 from rdmadiag.vmcore.completeness import check_tasks, filter_hint
-from rdmadiag.vmcore.corefile import CoreFile, read_core_file
+from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.debuginfo import DebugInfo
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.finders import Finders
@@ -23,10 +23,10 @@ from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.kallsyms import Kallsyms, KallsymsError, tables_of_vmcoreinfo
 from rdmadiag.vmcore.kallsyms_search import search_tables
 from rdmadiag.vmcore.modules import ModuleList
-from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.pointer_auth import strip_signature
 from rdmadiag.vmcore.printk import LogBuffer, PrintkRecord
+from rdmadiag.vmcore.split import read_dump_files
 from rdmadiag.vmcore.stacks import Stacks
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
@@ -198,15 +198,16 @@ class Dump:
         return self._stacks.of(task)
 
 
-def open_dump(path: str | Path, debuginfo: Sequence[Path] = ()) -> Dump:
+def open_dump(
+    path: str | Path, debuginfo: Sequence[Path] = (), others: Iterable[Path] = ()
+) -> Dump:
     """
     Open a dump.
 
+    :param path: A file, or the directory of a split dump.
     :param debuginfo: Files and directories with debug info; drgn's usual places are searched as well.
+    :param others: Files among which the other parts may be, if it is a part of a split dump.
     :raises UserError: if it cannot be read at all
     """
-    core = read_core_file(path)
-    prog = open_program(core)
-    if core.kind == "live":
-        core.notes = pack_note(b"VMCOREINFO", 0, prog["VMCOREINFO"].string_())
-    return Dump(core, prog, debuginfo)
+    core = read_dump_files(path, others)
+    return Dump(core, open_program(core), debuginfo)

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 from rdmadiag.facts.model import Problem
 
-__all__ = ("DESCRIPTOR", "FileReader", "KdumpHeader", "end_of_pages", "marks_of", "parse_header")
+__all__ = (
+    "DESCRIPTOR",
+    "FileReader",
+    "KdumpHeader",
+    "count_pages",
+    "end_of_pages",
+    "marks_of",
+    "parse_header",
+)
 
 FileReader = Callable[[int, int], bytes]
 """Reads a part of a file, by place and size; as much of it as there is."""
@@ -33,6 +41,8 @@ class KdumpHeader:
 
     :ivar bitmap_blocks: Blocks of both bitmaps: pages that exist, and pages that are in the file; in a dump
         that is part of another (a capsule) of the second alone.
+    :ivar part: Page frames of which this file has the pages, when the dump was split into several files; the
+        bitmaps are the whole dump's in each.
     :ivar vmcoreinfo: Place and size; so *notes*, *eraseinfo*.
     """
 
@@ -46,6 +56,7 @@ class KdumpHeader:
     dump_level: int
     phys_base: int
     max_mapnr: int
+    part: range | None
     vmcoreinfo: tuple[int, int]
     notes: tuple[int, int]
     eraseinfo: tuple[int, int]
@@ -84,10 +95,10 @@ def parse_header(read: FileReader) -> KdumpHeader:
     if not 512 <= block <= 1 << 20 or sub < 1:
         raise ValueError("the kdump header is damaged")
     more = read(block, 104)
-    phys_base, level = struct.unpack_from("<Qi", more)
+    phys_base, level, split, start, end = struct.unpack_from("<QiiQQ", more)
     places = struct.unpack_from("<6Q", more, 32)
     if version >= 6:
-        (mapnr,) = struct.unpack_from("<Q", more, 96)
+        start, end, mapnr = struct.unpack_from("<3Q", more, 80)
     return KdumpHeader(
         version=version,
         utsname=raw[12:402],
@@ -99,6 +110,7 @@ def parse_header(read: FileReader) -> KdumpHeader:
         dump_level=level,
         phys_base=phys_base,
         max_mapnr=mapnr,
+        part=range(start, max(start, end)) if split else None,
         vmcoreinfo=places[0:2],
         notes=places[2:4],
         eraseinfo=places[4:6],
@@ -123,14 +135,29 @@ def end_of_pages(header: KdumpHeader, read: FileReader, size: int) -> int:
 
     :param size: Size of the file.
     """
-    start, length = header.second_bitmap
-    pages = sum(int.from_bytes(part, "little").bit_count() for part in _parts(read, start, length))
+    pages = count_pages(header, read, header.part)
     end = header.descriptors + pages * DESCRIPTOR
     if end > size:
         return end
     for part in _parts(read, header.descriptors, pages * DESCRIPTOR):
         end = max(end, _end_in(part, header.block_size))
     return end
+
+
+def count_pages(header: KdumpHeader, read: FileReader, frames: range | None = None) -> int:
+    """
+    Return how many pages the second bitmap has.
+
+    :param frames: Count those of these page frames only.
+    """
+    start, length = header.second_bitmap
+    first, last = (frames.start, frames.stop) if frames is not None else (0, 8 * length)
+    count = 0
+    for at in range(first // 8, min(-(-last // 8), length), _CHUNK):
+        bits = int.from_bytes(read(start + at, min(_CHUNK, length - at)), "little")
+        bits &= (1 << min(last - 8 * at, 8 * _CHUNK)) - 1
+        count += (bits >> max(first - 8 * at, 0)).bit_count()
+    return count
 
 
 def _parts(read: FileReader, start: int, length: int) -> Iterator[bytes]:

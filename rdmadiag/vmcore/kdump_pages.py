@@ -44,11 +44,13 @@ class KdumpPages:
         self._size = os.fstat(self._file).st_size
         start, length = header.second_bitmap
         self._bitmap = self._bytes(start, length)
+        self._frames = header.part if header.part is not None else range(8 * length)
         self._known: dict[int, bytes] = {}
         self._before = [0]
         for place in range(0, length, _CHUNK):
             chunk = self._bitmap[place : place + _CHUNK]
             self._before.append(self._before[-1] + int.from_bytes(chunk, "little").bit_count())
+        self._skipped = self._rank(*divmod(self._frames.start, 8))
 
     def read(self, address: int, count: int, _offset: int, _physical: bool) -> bytes:
         """
@@ -75,9 +77,13 @@ class KdumpPages:
     def _read_page(self, pfn: int) -> bytes:
         address = pfn * self._page_size
         byte, bit = divmod(pfn, 8)
-        place = self._table + self._rank(byte, bit) * DESCRIPTOR
-        if byte >= len(self._bitmap) or not self._bitmap[byte] >> bit & 1:
+        if (
+            pfn not in self._frames
+            or byte >= len(self._bitmap)
+            or not self._bitmap[byte] >> bit & 1
+        ):
             raise FaultError("page is not in the dump", address)
+        place = self._table + (self._rank(byte, bit) - self._skipped) * DESCRIPTOR
         descriptor = self._bytes(place, DESCRIPTOR)
         if len(descriptor) < DESCRIPTOR:
             raise FaultError("page is cut off", address)

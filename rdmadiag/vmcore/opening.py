@@ -9,7 +9,7 @@ from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.guest import Guest
 from rdmadiag.vmcore.kdump_pages import KdumpPages
 from rdmadiag.vmcore.notes import pack_note
-from rdmadiag.vmcore.physical import by_pages, platform_of
+from rdmadiag.vmcore.physical import MemoryReader, by_pages, platform_of
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("open_program",)
@@ -25,7 +25,9 @@ def open_program(core: CoreFile) -> Program:
     :raises UserError: if drgn cannot read it
     """
     try:
-        return _open_damaged(core) if core.is_cut else _open(core)
+        if core.parts:
+            return _open_parts(core)
+        return by_pages(core, _page_reader(core)) if core.is_cut else _open(core)
     except Exception as error:
         # libkdumpfile's errors come as bare Exception: only these, and what drgn documents.
         known = (ValueError, OSError, BadDataError, FaultError)
@@ -41,12 +43,7 @@ def _open(core: CoreFile) -> Program:
     prog.set_core_dump(core.path)
     if core.kind == "elf" or (not core.by_pages and _translates(prog, core)):
         return prog
-
-    def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
-        raw: bytes = prog.read(address, count, True)
-        return raw
-
-    return by_pages(core, read)
+    return by_pages(core, _reader_of(prog))
 
 
 def _open_running(core: CoreFile) -> Program:
@@ -61,8 +58,16 @@ def _open_running(core: CoreFile) -> Program:
     return prog
 
 
-def _open_damaged(core: CoreFile) -> Program:
-    """Open a kdump file of which some pages lie after its end, or seem to."""
+def _reader_of(prog: Program) -> MemoryReader:
+    def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        raw: bytes = prog.read(address, count, True)
+        return raw
+
+    return read
+
+
+def _page_reader(core: CoreFile) -> MemoryReader:
+    """Return a reader of the pages of a kdump file of which some lie after its end, or seem to."""
     if not core.kdump:
         raise ValueError("no kdump file")
     prog = Program(platform_of(core))
@@ -73,7 +78,45 @@ def _open_damaged(core: CoreFile) -> Program:
         raw: bytes = prog.read(address, count, True)
         return raw
 
-    return by_pages(core, KdumpPages(core.path, core.kdump, other).read)
+    return KdumpPages(core.path, core.kdump, other).read
+
+
+def _open_parts(core: CoreFile) -> Program:
+    """Open the files of a split dump: drgn takes one file, so each gets a program, and the page frame says which is asked."""
+    readers: list[tuple[range, MemoryReader]] = []
+    for part in core.parts:
+        header = part.kdump
+        if header and header.part:
+            size = header.block_size
+            addresses = range(header.part.start * size, header.part.stop * size)
+            readers.append((addresses, _reader_of_part(part)))
+
+    def read(address: int, count: int, _offset: int, _physical: bool) -> bytes:
+        found = b""
+        while len(found) < count:
+            at = address + len(found)
+            addresses, reader = _part_with(readers, at)
+            found += reader(at, min(count - len(found), addresses.stop - at), 0, True)
+        return found
+
+    return by_pages(core, read)
+
+
+def _reader_of_part(part: CoreFile) -> MemoryReader:
+    if part.is_cut:
+        return _page_reader(part)
+    prog = Program(platform_of(part))
+    prog.set_core_dump(part.path)
+    return _reader_of(prog)
+
+
+def _part_with(
+    readers: list[tuple[range, MemoryReader]], address: int
+) -> tuple[range, MemoryReader]:
+    for addresses, reader in readers:
+        if address in addresses:
+            return addresses, reader
+    raise FaultError("page is in a part of the dump that is not there", address)
 
 
 def _translates(prog: Program, core: CoreFile) -> bool:

@@ -79,7 +79,7 @@ def _input_info(view: View) -> InputInfo:
         kind="live" if dump.core.is_running else "vmcore",
         host=view.host,
         kernel_release=dump.release,
-        bytes=dump.path.stat().st_size,
+        bytes=dump.core.size,
         types=dump.types,
         end=view.time,
         problems=list(dump.problems),
