@@ -1,9 +1,14 @@
 """Entry point: runs the command line and turns every end into an exit status."""
 
+import errno
 import os
+import resource
 import signal
 import sys
 from typing import NoReturn
+
+_UNWRITABLE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.ENOSPC)
+"""What only writing ends with."""
 
 
 def main() -> None:
@@ -29,6 +34,12 @@ def main() -> None:
 
         forget_stdout()
         status = 141
+    except MemoryError as error:
+        # What the program held goes first: saying something takes memory too.
+        error.__traceback__ = error.__context__ = error.__cause__ = None
+        status = _say(f"rdmadiag: {_too_little_memory()}", 2)
+    except (OSError, ImportError) as error:
+        status = _denied(error)
     except Exception as error:  # noqa: BLE001 - the one place: no traceback reaches a user
         status = _internal(error)
     sys.exit(status)
@@ -62,11 +73,15 @@ def _end_in_order() -> None:
 
 
 def _run() -> int:
-    from rdmadiag import __version__
+    # Asked for most often, and the parser is most of a start.
+    if sys.argv[1:] == ["--version"]:
+        from rdmadiag import __version__
 
-    if sys.argv[1:] == ["--version"]:  # scripts ask for it, and the parser is most of a start
-        sys.stdout.write(f"rdmadiag {__version__}\n")
-        return 0
+        return _print(f"rdmadiag {__version__}\n")
+    if sys.argv[1:] in (["--help"], ["-h"], []):
+        from rdmadiag.help import HELP
+
+        return _print(HELP, 0 if sys.argv[1:] else 2)
     import typer
 
     from rdmadiag.cli import app
@@ -83,6 +98,38 @@ def _run() -> int:
         return result if isinstance(result, int) else 0
     emit(result.text, result.path)
     return result.status
+
+
+def _print(text: str, status: int = 0) -> int:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return status
+
+
+def _denied(error: Exception) -> int:
+    """Say what the system did not give: memory, or room for the output."""
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+        return _unwritten(error)
+    words = ("map segment", "allocate memory")  # what the loader says of a library
+    if isinstance(error, ImportError) and not any(word in str(error) for word in words):
+        return _internal(error)
+    if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+        return _internal(error)
+    return _say(f"rdmadiag: {_too_little_memory()}", 2)
+
+
+def _unwritten(error: OSError) -> int:
+    """Say that what the parser itself prints (help) could not be written; commands' output has :func:`emit`."""
+    from rdmadiag.commands.output import forget_stdout
+
+    forget_stdout()
+    return _say(f"rdmadiag: standard output: cannot be written: {error.strerror}", 2)
+
+
+def _too_little_memory() -> str:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    allowed = "" if limit == resource.RLIM_INFINITY else f" (ulimit -v allows {limit >> 20} MiB)"
+    return f"there is not enough memory for this{allowed}"
 
 
 def _internal(error: Exception) -> int:

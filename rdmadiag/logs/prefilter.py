@@ -37,17 +37,23 @@ class HyperscanSearch:
         Compile the literals.
 
         :raises ImportError: If hyperscan cannot be used here.
+        :raises MemoryError: If there is not enough for it.
         """
         import hyperscan
 
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=list(literals),
-            ids=list(range(len(literals))),
-            elements=len(literals),
-            flags=0,
-            literal=True,
-        )
+        try:
+            self._database.compile(
+                expressions=list(literals),
+                ids=list(range(len(literals))),
+                elements=len(literals),
+                flags=0,
+                literal=True,
+            )
+        except hyperscan.error as error:
+            if "memory" not in str(error):
+                raise
+            raise MemoryError from error
 
     def find(self, view: memoryview) -> list[Hit]:
         """Return where literals end, and which."""

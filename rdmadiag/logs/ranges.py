@@ -7,6 +7,7 @@ that is open at the end of a range is followed into the next one, whose own firs
 """
 
 import os
+import resource
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.assemble import Tally, Unit
 from rdmadiag.logs.blocks import Blocks, Cuts
+from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.recorder import Recorder
@@ -29,6 +31,13 @@ SMALLEST = 48 << 20
 HELD = 20_000
 """Records that a process keeps until it is its range's turn."""
 
+SMALLEST_DENSE = 6 << 20
+"""The same where every line or so must be read: a flood."""
+
+PROBES, PROBE = 8, 64 << 10
+DENSE = 8
+"""A hit in so many lines."""
+
 Range = tuple[int, int]
 
 
@@ -43,13 +52,34 @@ class _Done:
 
 
 def processes(options: LogOptions) -> int:
-    """Return how many processes may be used."""
+    """Return how many processes may be used; where the address space is limited, one: threads and queues need much of it."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return 1
     return options.jobs or len(os.sched_getaffinity(0))
 
 
-def worth_it(size: int, options: LogOptions) -> bool:
-    """Tell whether reading *size* bytes in ranges is faster."""
-    return processes(options) > 1 and size >= 2 * SMALLEST
+def worth_it(size: int, options: LogOptions, smallest: int = 0) -> bool:
+    """
+    Tell whether reading *size* bytes in ranges is faster.
+
+    :param smallest: Bytes that are worth a process, if that is known.
+    """
+    return processes(options) > 1 and size >= 2 * (smallest or SMALLEST)
+
+
+def least(file: FileStream, tools: Tools) -> int:
+    """Return how many bytes of the file are worth a process: where much of it must be read, fewer are."""
+    if processes(tools.options) < 2 or file.size < 2 * SMALLEST_DENSE:
+        return SMALLEST
+    finder = Finder(tools.search, tools.literals)
+    hits = lines = 0
+    for number in range(PROBES):
+        start = line_start(file, file.size * number // PROBES)
+        blocks = Blocks(file.part(start, start + PROBE), Cuts(), PROBE, tools.options.limits)
+        for block in blocks:
+            hits += len(finder.find(block)[0])
+            lines += block.lines
+    return SMALLEST_DENSE if hits * DENSE > lines else SMALLEST
 
 
 class Ranges:
@@ -59,8 +89,14 @@ class Ranges:
     :ivar tally: How many records there were, and lines that are none.
     """
 
-    def __init__(self, file: FileStream, layout: Layout, tools: Tools, cuts: Cuts) -> None:
-        """:param cuts: Takes the lines that were too long."""
+    def __init__(
+        self, file: FileStream, layout: Layout, tools: Tools, cuts: Cuts, smallest: int
+    ) -> None:
+        """
+        :param cuts: Takes the lines that were too long.
+        :param smallest: Bytes that are worth a process.
+        """
+        self._smallest = smallest
         self.tally = Tally()
         self._file = file
         self._layout = layout
@@ -88,7 +124,7 @@ class Ranges:
 
     def _ranges(self, start: int, end: int) -> list[Range]:
         options = self._tools.options
-        count = max(1, min(processes(options), (end - start) // SMALLEST))
+        count = max(1, min(processes(options), (end - start) // self._smallest))
         edges = [line_start(self._file, start + (end - start) * n // count) for n in range(count)]
         return [(a, b) for a, b in zip(edges, [*edges[1:], end], strict=True) if a < b] or [
             (start, end)

@@ -9,10 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import rdmadiag.__main__
 from rdmadiag import __version__
+from rdmadiag.cli import app
 from rdmadiag.commands.output import emit
+from rdmadiag.help import HELP
 
 ROOT = Path(__file__).parents[2]
 STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
@@ -42,6 +45,36 @@ def refuses(result: "subprocess.CompletedProcess[bytes]", *words: str) -> None:
 
 def test_version() -> None:
     assert run("--version").stdout == f"rdmadiag {__version__}\n".encode()
+
+
+def test_help_is_what_the_parser_would_say() -> None:
+    said = CliRunner().invoke(app, ["--help"], prog_name="rdmadiag", env={"COLUMNS": "80"}).output
+    assert run("--help").stdout.decode() == HELP == said
+    assert (run("-h").stdout, run("-h").returncode) == (HELP.encode(), 0)
+
+
+def test_help_loads_neither_the_parser_nor_rules() -> None:
+    code = "import sys, rdmadiag.__main__ as m; sys.argv = ['rdmadiag', '--help']; m._run(); assert not {'typer', 'drgn', 'msgspec', 'rich', 'yaml'} & sys.modules.keys()"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("args", ["--help", "--version", "diagnose --help"])
+@pytest.mark.parametrize("out", [">/dev/full", ">&-"])
+def test_help_that_cannot_be_written(args: str, out: str) -> None:
+    command = f"{sys.executable} -m rdmadiag {args} {out}"
+    result = subprocess.run(["/bin/sh", "-c", command], capture_output=True, cwd=ROOT, timeout=60)
+    refuses(result, "standard output: cannot be written")
+
+
+@pytest.mark.parametrize("kib", [60_000, 200_000, 245_000, 270_000])
+def test_too_little_memory_is_said(kib: int) -> None:
+    command = f"ulimit -v {kib}; {sys.executable} -m rdmadiag diagnose {STUCK.parent}"
+    result = subprocess.run(["/bin/sh", "-c", command], capture_output=True, cwd=ROOT, timeout=60)
+    if result.returncode == 1:  # it was enough: then nothing is missing
+        assert b"could-not-run" not in result.stdout
+        assert kib > 200_000
+    else:
+        refuses(result, "memory", f"ulimit -v allows {kib // 1024} MiB")
 
 
 def test_no_arguments_show_the_help() -> None:
