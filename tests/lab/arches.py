@@ -28,6 +28,7 @@ class Arch:
     :ivar qemu: QEMU's program and machine. A ``max`` CPU has all that can be emulated, so pointer authentication too.
     :ivar console: What the kernel's command line begins with.
     :ivar tools: Packages that its guests need on the machine.
+    :ivar boot_seconds: How long a guest may take to boot, in seconds.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Arch:
     qemu: tuple[str, ...]
     console: str
     tools: tuple[str, ...] = ()
+    boot_seconds: float = 150
 
     def tool(self, name: str) -> str:
         """Name of a compiler's or binutils' program."""
@@ -126,5 +128,6 @@ ARM64 = Arch(
     ),
     "console=ttyAMA0",
     ("qemu-system-arm", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"),
+    boot_seconds=400,
 )
 ARCHES = {arch.name: arch for arch in (AMD64, ARM64)}

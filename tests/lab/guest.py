@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .debian import Kernel
 
-READY = 150.0
-
 
 def _connect(path: Path, process: subprocess.Popen[bytes], timeout: float = 30) -> socket.socket:
     end = time.monotonic() + timeout
@@ -120,7 +118,7 @@ class Guest:
 
     def wait_ready(self) -> None:
         """Until the guest's init has given out its command port."""
-        end = time.monotonic() + READY
+        end = time.monotonic() + self.kernel.arch.boot_seconds
         while b"LAB-READY" not in (said := self.console_bytes()):
             ended = self.process.poll() is not None or b"Kernel panic" in said
             if ended or time.monotonic() > end:
