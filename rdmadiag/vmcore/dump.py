@@ -101,6 +101,11 @@ class Dump:
     def _no_types(self) -> Problem:
         build_id = self.info.get("BUILD-ID")
         what = "this dump has no types (BTF) that can be read, and no debug info was found for it"
+        if self.symbols.kallsyms and not self.symbol("init_task", ""):
+            what = (
+                "the symbol table of this kernel names functions alone (CONFIG_KALLSYMS_ALL is not set), so its types "
+                "(BTF) and variables cannot be found, and no debug info was found for it"
+            )
         return Problem(what, f"build id {build_id}" if build_id else "")
 
     def _mark_types(self, with_dwarf: set[str]) -> None:

@@ -108,7 +108,7 @@ class Stacks:
         stack = Stack()
         for frame in self._prog.stack_trace(task):
             if frame.pc < KERNEL_HALF:
-                return stack
+                break
             if not frame.is_inline:
                 stack.append(self._frame(frame))
         if stack and not self._is_at_top(task, stack[-1].sp):
