@@ -111,6 +111,9 @@ class FrameChain(ABC):
 
     def _follow(self, found: Stack, regs: "Registers", stack: range) -> None:
         link = self.first(regs)
+        symbol = self.symbols.at(regs.pc)
+        if symbol and symbol.address == regs.pc:  # a task that has never run
+            link.call = False
         low, on_stack = regs.sp, regs.sp in stack
         if not on_stack and regs.call:
             raise BrokenChainError(f"the saved stack pointer {low:#x} is not in the task's stack")

@@ -236,6 +236,42 @@ def test_arm64_in_user_mode():
     assert stack.problem == ""
 
 
+def test_arm64_task_that_has_never_run():
+    machine = arm64()
+    sleep_arm64(machine, final(machine) - 0x100, final(machine), "ret_from_fork")
+    machine.kernel.set(machine.task.thread.cpu_context.pc, machine.functions["ret_from_fork"])
+    stack = unwind(chain_arm64(machine), machine)
+    assert [str(frame) for frame in stack] == ["ret_from_fork+0x0/0x100"]
+    assert stack.problem == ""
+
+
+def test_arm64_before_the_record_in_the_registers():
+    """4.14: the outermost record has no caller's, and its return address is in the entry from user mode."""
+    machine = arm64("struct pt_regs { u64 regs[31]; u64 sp; u64 pc; u64 pstate; u64 orig_x0; };")
+    first, second = machine.base + 0x3000, machine.base + 0x3100
+    machine.words(first, second, machine.function("sys_recvmsg"))
+    machine.words(second, 0, machine.function("el0_svc_naked"))
+    sleep_arm64(machine, first, first)
+    stack = unwind(chain_arm64(machine), machine)
+    assert names(stack) == ["__switch_to", "sys_recvmsg", "el0_svc_naked"]
+    assert stack.problem == ""
+    machine.words(second, 0, machine.function("sys_recvmsg"))
+    assert "names no caller" in unwind(chain_arm64(machine), machine).problem
+
+
+def test_arm64_handler_in_c_is_no_exception():
+    """el1_abort is called by el1h_64_sync_handler, as any function is."""
+    machine = arm64()
+    places = [machine.base + 0x3000 + 0x60 * i for i in range(3)]
+    machine.words(places[0], places[1], machine.function("el1_abort"))
+    machine.words(places[1], places[2], machine.function("el1h_64_sync_handler"))
+    machine.words(places[2], final(machine), machine.function("el0t_64_sync"))
+    sleep_arm64(machine, places[0], places[0])
+    stack = unwind(chain_arm64(machine), machine)
+    assert names(stack) == ["__switch_to", "el1_abort", "el1h_64_sync_handler", "el0t_64_sync"]
+    assert stack.problem == ""
+
+
 def test_arm64_needs_types():
     with pytest.raises(LookupError):
         chain_arm64(Machine(X86))
