@@ -14,7 +14,9 @@ from .paths import CACHE, LabError, run, say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PACKAGES = ("busybox-static", "iproute2", "kexec-tools", "kmod", "libc6", "nvme-cli")
+PACKAGES = (
+    *("busybox-static", "iproute2", "kexec-tools", "kmod", "libc6", "nvme-cli", "open-iscsi"),
+)
 """What the programs of a guest of another architecture are taken from."""
 
 
@@ -57,8 +59,10 @@ class Arch:
     def sysroot(self) -> Path:
         """Unpacked packages of this architecture, which are fetched when they are not there."""
         to = CACHE / f"sysroot-{self.name}"
-        if to.exists():
+        mark = to / "packages"
+        if mark.exists() and mark.read_text() == " ".join(PACKAGES):
             return to
+        shutil.rmtree(to, ignore_errors=True)
         part = to.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         (part / "debs").mkdir(parents=True)
@@ -66,6 +70,7 @@ class Arch:
         for deb in Apt("", self.name).download_all(PACKAGES, part / "debs"):
             run("dpkg-deb", "-x", deb, part)
         shutil.rmtree(part / "debs")
+        (part / "packages").write_text(" ".join(PACKAGES))
         part.rename(to)
         return to
 
