@@ -40,6 +40,9 @@ CONTEXT_LITERALS = (
 """What the scan looks for beside the vocabulary."""
 
 
+OF_THE_LOG = "log."
+"""How the kinds begin that speak of the log itself."""
+
 Said = list[tuple[str, Fields]]
 """Kinds and fields of facts."""
 
@@ -114,7 +117,11 @@ class EventReader:
         return [(m.rule.event, m.fields) for m in self._match(message)]
 
     def _facts(self, said: Said, record: Record, source: str, repeated: int) -> None:
+        """Keep the facts of a record; a program that cites the kernel says nothing new, but knows of its own log."""
+        cited = record.ident.endswith("]")
         for kind, fields in said:
+            if cited and not kind.startswith(OF_THE_LOG):
+                continue
             made = {**fields, "repeated": repeated} if repeated > 1 else dict(fields)
             self.kept.add(make_fact(kind, made, record, source))
 

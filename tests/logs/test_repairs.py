@@ -270,7 +270,6 @@ def test_journal_json(read):
         {
             "__REALTIME_TIMESTAMP": "1538089955784371",
             "SYSLOG_IDENTIFIER": "sshd",
-            "_PID": "7",
             "_HOSTNAME": "cel07",
             "_BOOT_ID": "aa",
             "MESSAGE": "three",
@@ -361,3 +360,10 @@ def test_base64_is_no_log(read):
     log = read(text)
     assert log.info.records == 0
     assert log.info.unparsed == text.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "heard"), [("kernel: ", True), ("", True), ("logwatch[411]: ", False)]
+)
+def test_what_a_program_cites_is_not_said_by_the_kernel(read, head, heard):
+    assert bool(read(f"Sep 29 22:32:33 cel07 {head}some words of a kernel\n").messages) == heard
