@@ -231,11 +231,12 @@ def _build(kernel: Kernel, flavour: str, prepare: Callable[[Kernel, Path], None]
 
 def _module_files(kernel: Kernel, names: tuple[str, ...] | list[str]) -> dict[str, Path]:
     """Files of modules and of all they need, by name. Built-in ones have none."""
-    base = kernel.root / "image" / "lib" / "modules" / kernel.release
-    if not base.is_dir():
-        base = kernel.root / "image" / "usr" / "lib" / "modules" / kernel.release
+    image = kernel.root / "image"
+    if not (image / "lib").exists():
+        (image / "lib").symlink_to("usr/lib")
+    base = image / "lib" / "modules" / kernel.release
     if not (base / "modules.dep").exists():
-        run("depmod", "-b", kernel.root / "image", kernel.release)
+        run("depmod", "-b", image, kernel.release)
     needs = {}
     for line in (base / "modules.dep").read_text().splitlines():
         path, _, rest = line.partition(":")

@@ -41,6 +41,7 @@ JAIL_TOOLS = ["make", "gcc", "libc6-dev", "makedumpfile"]
 RELEASE = r"^linux-image-((\d+\.\d+)\.\d+(?:-\d+|\+deb\d+(?:\.\d+)?)-{})$"
 DEBUG_FILES = (
     "*/boot/vmlinux-*",
+    "*/lib/modules/*/vmlinux",
     "*/net/rds/*",
     "*/net/sunrpc/*",
     "*/fs/nfs*",
@@ -95,7 +96,11 @@ class Kernel:
 
     @property
     def vmlinuz(self) -> Path:
-        return self.root / "image" / "boot" / f"vmlinuz-{self.release}"
+        image = self.root / "image"
+        known = image / "boot" / f"vmlinuz-{self.release}"
+        beside = image / "usr/lib/modules" / self.release
+        newer = beside / "vmlinuz", beside / "vmlinuz.unsigned"
+        return next((path for path in (known, *newer) if path.is_file()), known)
 
     @property
     def vmlinux(self) -> Path:

@@ -380,10 +380,11 @@ def _rdma_ids(reader: _Reader, tasks: list[dict[str, Any]]) -> list[dict[str, An
     found: dict[int, dict[str, Any]] = {}
     if devices is None:
         return []
+    # before v5.18 the member is "list"
+    has_item = reader.prog.type("struct rdma_id_private").has_member("device_item")
+    item = "device_item" if has_item else "list"
     for device in reader.list_of("struct cma_device", devices.address_of_(), "list"):
-        for id_priv in reader.list_of(
-            "struct rdma_id_private", device.id_list.address_of_(), "device_item"
-        ):
+        for id_priv in reader.list_of("struct rdma_id_private", device.id_list.address_of_(), item):
             found[int(id_priv)] = _rdma_id(reader, id_priv, "device list")
     for id_priv, how in _ids_in_hand(reader, tasks):
         if int(id_priv) not in found and int(id_priv.refcount.refs.counter) > 0:
