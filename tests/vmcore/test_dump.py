@@ -115,7 +115,7 @@ def test_a_running_task_without_saved_registers_says_so():
     dump = fresh("nvme-rdma-reconnecting")
     dump._stacks._prstatus.clear()
     stack = dump.stack(cpu_curr(dump.prog, 0))
-    assert (list(stack), stack.problem) == ([], "the dump has the registers of 0 of 4 CPUs")
+    assert (list(stack), stack.problem) == ([], "the registers of 0 of 4 CPUs are known")
 
 
 def test_modules():
