@@ -14,6 +14,7 @@ from rdmadiag.vmcore.helpers.rds_sock import (
     rds_sock_connected,
     rds_sock_for_each_inc,
 )
+from rdmadiag.vmcore.helpers.workqueue import pool_for_each_pending_work
 
 from .fake_kernel import FakeKernel
 
@@ -40,6 +41,14 @@ NS_OLD = "struct nvme_ns { struct list_head list; struct gendisk *disk; };"
 NS_NEW = """
 struct nvme_ns_head { struct gendisk *disk; };
 struct nvme_ns { struct list_head list; struct gendisk *disk; struct nvme_ns_head *head; };
+"""
+
+
+PWQ_612 = "struct pool_workqueue { u64 first; };"
+PWQ_NEW = "struct pool_workqueue { u64 first; struct work_struct mayday_cursor; };"
+WORKLIST = """
+enum work_bits { WORK_STRUCT_PWQ_BIT = 2, WORK_STRUCT_PWQ_SHIFT = 3 };
+struct worker_pool { struct list_head worklist; };
 """
 
 
@@ -105,3 +114,18 @@ def test_disks(layout, shared, name):
         kernel.set(ns.head, head.address_)
     kernel.list_init(ctrl.namespaces, ns.list)
     assert [nvme_ns_disk_name(one) for one in nvme_ctrl_for_each_ns(ctrl)] == [name]
+
+
+@pytest.mark.parametrize("layout", [PWQ_612, PWQ_NEW], ids=["6.12", "new"])
+def test_the_mark_of_a_rescuer_is_no_work(layout):
+    kernel = FakeKernel(layout, WORKLIST)
+    pool, work = kernel.new("struct worker_pool"), kernel.new("struct work_struct")
+    pwq = kernel.new("struct pool_workqueue")
+    works = [work.entry]
+    kernel.set(work.data.counter, pwq.address_ | 1 << 2)
+    if layout is PWQ_NEW:
+        kernel.set(pwq.mayday_cursor.data.counter, pwq.address_ | 1 << 2)
+        works.insert(0, pwq.mayday_cursor.entry)
+    kernel.list_init(pool.worklist, *works)
+    found = pool_for_each_pending_work(pool.address_of_())
+    assert [one.value_() for one in found] == [work.address_]

@@ -6,7 +6,7 @@ Workqueues, their pools and workers, and the works that run, wait or wait for a 
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import filterfalse, islice
 
 from drgn import Object, Program, cast, container_of
 from drgn.helpers.linux.idr import idr_for_each
@@ -98,7 +98,16 @@ def pool_for_each_pending_work(pool: Object) -> Iterator[Object]:
     :param pool: ``struct worker_pool *``
     :return: Iterator of ``struct work_struct *`` objects.
     """
-    return list_entries("struct work_struct", pool.worklist, "entry")
+    works = list_entries("struct work_struct", pool.worklist, "entry")
+    # Later than v6.12 a rescuer marks its place among them with a work that is none, pool_workqueue.mayday_cursor.
+    if not pool.prog_.type("struct pool_workqueue").has_member("mayday_cursor"):
+        return works
+    return filterfalse(_is_cursor, works)
+
+
+def _is_cursor(work: Object) -> bool:
+    pwq = work_pwq(work)
+    return pwq is not None and bool(pwq.mayday_cursor.address_ == work.value_())
 
 
 def pwq_for_each_inactive_work(pwq: Object) -> Iterator[Object]:
