@@ -26,6 +26,7 @@ from rdmadiag.vmcore.helpers.srp import (
     srp_target_destination,
     srp_target_for_each_channel,
 )
+from rdmadiag.vmcore.helpers.svcrdma import for_each_svcxprt_rdma
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.xprtrdma import for_each_rpcrdma_xprt
 
@@ -43,7 +44,7 @@ def known_objects(view: View) -> ObjectIndex:
 def _index(view: View) -> ObjectIndex:
     index = ObjectIndex()
     readers: dict[Callable[[View, ObjectIndex], None], str] = {
-        _ids: "", _nvme: "", _rds: "", _devices: "", _rpcrdma: "rpcrdma", _srp: "ib_srp",
+        _ids: "", _nvme: "", _rds: "", _devices: "", _rpcrdma: "rpcrdma", _svcrdma: "nfsd", _srp: "ib_srp",
         _srpt: "ib_srpt", _iser: "ib_iser", _isert: "ib_isert", _nvmet: "nvmet_rdma",
     }  # fmt: skip
     for read, module in readers.items():
@@ -93,6 +94,11 @@ def _rpcrdma(view: View, index: ObjectIndex) -> None:
         index.add(r_xprt, label)
         if r_xprt.rx_ep.type_.unaliased_kind() == TypeKind.POINTER and r_xprt.rx_ep:
             index.add(r_xprt.rx_ep.read_(), label)
+
+
+def _svcrdma(view: View, index: ObjectIndex) -> None:
+    for rdma in for_each_svcxprt_rdma(view.prog):
+        index.add(rdma, f"server transport of {sockaddr_ip(rdma.sc_xprt.xpt_remote)}")
 
 
 def _srp(view: View, index: ObjectIndex) -> None:

@@ -161,6 +161,13 @@ def _connector(view: View, xprt: Object) -> TaskRow | None:
 
 def rpc_wait(view: View, task: TaskRow) -> RpcWait | None:
     """Return the call or the NFS file that a task waits for; ``None`` when it waits for another thing."""
+    known = view.once("rpc waits", dict[int, "RpcWait | None"])
+    if task.address not in known:
+        known[task.address] = _wait(view, task)
+    return known[task.address]
+
+
+def _wait(view: View, task: TaskRow) -> RpcWait | None:
     table = rpc_table(view)
     sleep = sleep_of(view, task) if table else None
     if table is None or sleep is None:
