@@ -76,7 +76,7 @@ def _test(args: argparse.Namespace) -> int:
 
 def _score(args: argparse.Namespace) -> int:
 
-    return table(args.out, args.names)
+    return table(args.out, args.names, with_debug_info=args.debuginfo)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -116,6 +116,11 @@ def main() -> int:
         )
         sub.add_argument(
             "--keep", action="store_true", help="test: score what is there, run nothing"
+        )
+        sub.add_argument(
+            "--debuginfo",
+            action="store_true",
+            help="test, score: give the tool the debug packages' files",
         )
     args = parser.parse_args()
     # an end by signal ends the guests too

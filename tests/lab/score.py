@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from .paths import CACHE
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 Row = tuple[str, str, str]
 
@@ -72,11 +74,21 @@ def judge(expect: dict[str, Any], report: dict[str, Any]) -> list[str]:
     return bad
 
 
-def _one(folder: Path) -> Row:
+def _debug_info(folder: Path) -> list[str]:
+    """Options that name the debug packages' files, and the modules of our own that were loaded."""
+    release = json.loads((folder / "run.json").read_text())["kernel"]
+    own = json.loads((folder / "truth.json").read_text())["own_modules"]
+    root = CACHE / "kernels" / release
+    paths = [root / "debug", *(root / "own" / f"{flavour}.ko" for flavour in own)]
+    return [word for path in paths for word in ("--debuginfo", str(path))]
+
+
+def _one(folder: Path, *, with_debug_info: bool) -> Row:
     case = json.loads((folder / "case.json").read_text())
     inputs = [str(folder / name) for name in case["inputs"]]
+    options = _debug_info(folder) if with_debug_info else []
     done = subprocess.run(
-        [sys.executable, "-m", "rdmadiag", "diagnose", "--format", "json", *inputs],
+        [sys.executable, "-m", "rdmadiag", "diagnose", "--format", "json", *options, *inputs],
         capture_output=True,
         text=True,
         timeout=300,
@@ -93,12 +105,12 @@ def _one(folder: Path) -> Row:
     return folder.name, "; ".join(bad) or "as expected", text or "nothing"
 
 
-def table(out: Path, names: list[str]) -> int:
+def table(out: Path, names: list[str], *, with_debug_info: bool = False) -> int:
     """Print one line a dump; 0 when all are as expected."""
     folders = sorted(p.parent for p in out.glob("[!.]*/case.json"))
     if names:
         folders = [f for f in folders if any(f.name.rpartition("-")[0] == name for name in names)]
-    rows = [_one(folder) for folder in folders]
+    rows = [_one(folder, with_debug_info=with_debug_info) for folder in folders]
     print("| dump | against the ground truth | what the tool says |\n|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")
