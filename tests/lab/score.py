@@ -83,9 +83,18 @@ def _debug_info(folder: Path) -> list[str]:
     return [word for path in paths for word in ("--debuginfo", str(path))]
 
 
-def _one(folder: Path, *, with_debug_info: bool) -> Row:
+def inputs_of(folder: Path) -> dict[str, list[str]]:
+    """The dump and the same dump in other forms, by what to call them in the table; the parts of a split one together."""
+    found = {folder.name: list(json.loads((folder / "case.json").read_text())["inputs"])}
+    for path in sorted(folder.glob("vmcore.*")):
+        form = path.suffix[1:].rstrip("0123456789")
+        found.setdefault(f"{folder.name} {form}", []).append(path.name)
+    return found
+
+
+def _one(folder: Path, name: str, files: list[str], *, with_debug_info: bool) -> Row:
     case = json.loads((folder / "case.json").read_text())
-    inputs = [str(folder / name) for name in case["inputs"]]
+    inputs = [str(folder / file) for file in files]
     options = _debug_info(folder) if with_debug_info else []
     done = subprocess.run(
         [sys.executable, "-m", "rdmadiag", "diagnose", "--format", "json", *options, *inputs],
@@ -98,11 +107,11 @@ def _one(folder: Path, *, with_debug_info: bool) -> Row:
     try:
         report = json.loads(done.stdout)
     except ValueError:
-        return folder.name, "no report", done.stderr.strip()[-200:]
+        return name, "no report", done.stderr.strip()[-200:]
     said = Counter(f"{f['id']} ({f['verdict']})" for f in report["findings"])
-    text = ", ".join(f"{n} x {name}" if n > 1 else name for name, n in sorted(said.items()))
+    text = ", ".join(f"{n} x {what}" if n > 1 else what for what, n in sorted(said.items()))
     bad = judge(case["expect"], report)
-    return folder.name, "; ".join(bad) or "as expected", text or "nothing"
+    return name, "; ".join(bad) or "as expected", text or "nothing"
 
 
 def table(out: Path, names: list[str], *, with_debug_info: bool = False) -> int:
@@ -110,7 +119,11 @@ def table(out: Path, names: list[str], *, with_debug_info: bool = False) -> int:
     folders = sorted(p.parent for p in out.glob("[!.]*/case.json"))
     if names:
         folders = [f for f in folders if any(f.name.rpartition("-")[0] == name for name in names)]
-    rows = [_one(folder, with_debug_info=with_debug_info) for folder in folders]
+    rows = [
+        _one(folder, name, files, with_debug_info=with_debug_info)
+        for folder in folders
+        for name, files in inputs_of(folder).items()
+    ]
     print("| dump | against the ground truth | what the tool says |\n|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")

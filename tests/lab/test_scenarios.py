@@ -147,3 +147,15 @@ def test_recompressed_dump_has_the_same_pages(tmp_path: Path) -> None:
     rows = [struct.unpack_from("<QIIQ", new, 16384 + 24 * n) for n in range(3)]
     assert [zstandard.decompress(new[o : o + n]) for o, n, _, _ in rows] == pages
     assert {(flags, page_flags) for _, _, flags, page_flags in rows} == {(0x20, 7)}
+
+
+def test_other_forms_of_a_dump_are_scored_too(tmp_path: Path) -> None:
+    for name in ("vmcore", "vmcore.lzo", "vmcore.split1", "vmcore.split2"):
+        (tmp_path / name).touch()
+    (tmp_path / "case.json").write_text('{"inputs": ["vmcore"]}')
+    name = tmp_path.name
+    assert score.inputs_of(tmp_path) == {
+        name: ["vmcore"],
+        f"{name} lzo": ["vmcore.lzo"],
+        f"{name} split": ["vmcore.split1", "vmcore.split2"],
+    }
