@@ -87,6 +87,21 @@ def test_resources() -> None:
     assert sorted(cms) == ["CONNECT", "CONNECT", "DISCONNECT", "LISTEN", "LISTEN"]
 
 
+def test_timers() -> None:
+    timers = rows("timer", "nvme-rdma-reconnecting")
+    due = [row["due_seconds"] for row in timers]
+    assert due == sorted(due)
+    works = {(row["work_function"], row["workqueue"], row["due_seconds"]) for row in timers}
+    delayed = [
+        row for row in rows("workqueue.work", "nvme-rdma-reconnecting") if row["state"] == "delayed"
+    ]
+    assert delayed
+    assert {(row["function"], row["workqueue"], row["due_seconds"]) for row in delayed} <= works
+    sleepers = {row["pid"] for row in timers if row["function"] == "process_timeout"}
+    assert sleepers
+    assert None not in sleepers
+
+
 def test_congestion() -> None:
     assert [row["congested_ports"] for row in rows("rds.congestion_map")] == [[]] * 4
     dump = fresh(NAME)

@@ -7,6 +7,7 @@ import pytest
 
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.vmcore.collect import ipoib, iser, srp, srpt, svcrdma, xprtrdma
+from rdmadiag.vmcore.collect import nvmet_queue as nvmet_queue_collector
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.frames import Frame, Stack
@@ -474,3 +475,52 @@ def test_ipoib_interface() -> None:
         "FLAG_OPER_UP", "FLAG_ADMIN_UP", "PKEY_ASSIGNED", "NEIGH_TBL_FLUSH", "bit 19",
     ]  # fmt: skip
     assert (row["neighbours"], row["qp_num"], row["qp_state"]) == (3, 99, "RTS")
+
+
+def nvmet_queue(kernel: UlpKernel) -> drgn.Object:
+    id_priv = kernel.new("struct rdma_id_private", state=6)
+    queue = kernel.new("struct nvmet_rdma_queue", cm_id=id_priv, qp=kernel.qp, state=2)
+    for name, value in (("idx", 7), ("host_qid", 1), ("recv_queue_size", 128)):
+        kernel.set(queue.member_(name), value)
+    kernel.list_init(queue.rsp_wait_list)
+    answers = [kernel.new("struct nvmet_rdma_rsp").wait_list for _ in range(3)]
+    kernel.list_init(queue.rsp_wr_wait_list, *answers)
+    kernel.list_init(kernel.variable("nvmet_rdma_queue_list", "struct list_head"), queue.queue_list)
+    return queue
+
+
+def test_queue_of_the_nvme_target() -> None:
+    kernel = UlpKernel()
+    queue = nvmet_queue(kernel)
+    ctrl = kernel.new("struct nvmet_ctrl", cntlid=12, hostnqn="nqn.host")
+    kernel.set(ctrl.subsys, kernel.new("struct nvmet_subsys", subsysnqn=kernel.text("nqn.sub")))
+    kernel.set(queue.nvme_sq.ctrl, ctrl)
+    row = only(nvmet_queue_collector.collect(kernel.view("nvmet_rdma")))
+    assert (row["index"], row["host_queue"], row["state"]) == (7, 1, "DISCONNECTING")
+    assert (row["host"], row["subsystem"], row["controller"]) == ("nqn.host", "nqn.sub", 12)
+    assert (row["recv_queue_size"], row["early_commands"], row["waiting_for_sends"]) == (128, 0, 3)
+    assert (row["cm_state"], row["qp_state"], row["release_work"]) == ("DISCONNECT", "RTS", "idle")
+
+
+def test_queue_that_no_host_has_connected_yet() -> None:
+    kernel = UlpKernel()
+    nvmet_queue(kernel)
+    row = only(nvmet_queue_collector.collect(kernel.view("nvmet_rdma")))
+    assert (row["host"], row["subsystem"], row["controller"]) == (None, None, None)
+
+
+def test_task_that_sleeps_in_an_object_of_these_is_named() -> None:
+    kernel, target = srp_kernel()
+    sleeper = kernel.task(93, "sh")
+    kernel.stacks[sleeper.address_] = ("schedule", "__mutex_lock", "srp_reconnect_rport")
+    waiter = kernel.at(kernel.prog.type("struct mutex_waiter"), sleeper.thread.sp.value_() + 128)
+    kernel.set(waiter.task, sleeper)
+    kernel.list_init(target.rport.mutex.wait_list, waiter.list)
+    view = kernel.view("ib_srp")
+    row = only(srp.collect(view))
+    assert row["waiters"] == [93]
+    found = waits_on(view, view.tasks.by_pid(93))
+    assert (
+        found["what"]
+        == f"mutex of struct srp_rport {target.rport.value_():#x} (SRP target of host 6)"
+    )

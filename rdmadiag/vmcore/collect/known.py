@@ -103,7 +103,10 @@ def _svcrdma(view: View, index: ObjectIndex) -> None:
 
 def _srp(view: View, index: ObjectIndex) -> None:
     for target in for_each_srp_target(view.prog):
-        label = f"SRP target {srp_target_destination(target)}"
+        host = int(target.scsi_host.host_no.value_())
+        label = f"SRP target {srp_target_destination(target) or ''} of host {host}".replace(
+            "  ", " "
+        )
         index.add(target, label)
         if rport := target.rport.read_():
             index.add(rport, label)

@@ -120,3 +120,14 @@ struct ipoib_dev_priv {
 	u8 port; u16 pkey; struct ib_qp *qp; u32 tx_head; u32 tx_tail; struct list_head child_intfs;
 	struct list_head list;
 };
+
+enum nvmet_rdma_queue_state { NVMET_RDMA_Q_CONNECTING, NVMET_RDMA_Q_LIVE, NVMET_RDMA_Q_DISCONNECTING };
+struct nvmet_subsys { char *subsysnqn; };
+struct nvmet_ctrl { struct nvmet_subsys *subsys; u16 cntlid; char hostnqn[223]; };
+struct nvmet_sq { struct nvmet_ctrl *ctrl; };
+struct nvmet_rdma_rsp { struct list_head wait_list; };
+struct nvmet_rdma_queue {
+	struct rdma_cm_id *cm_id; struct ib_qp *qp; atomic_t sq_wr_avail; enum nvmet_rdma_queue_state state;
+	struct nvmet_sq nvme_sq; struct work_struct release_work; struct list_head rsp_wait_list;
+	struct list_head rsp_wr_wait_list; int idx; int host_qid; int recv_queue_size; struct list_head queue_list;
+};
