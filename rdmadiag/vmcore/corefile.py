@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -114,7 +114,7 @@ def read_core_file(path: str | Path) -> CoreFile:
 def _running(path: str | Path, kind: str, name: str) -> CoreFile:
     """Return what the notes are read from only when it is opened."""
     what = f"was read from {name}, not from a dump: what is read changes while it is read"
-    return CoreFile(Path(path), kind, 0, problems=[Problem(what)])
+    return CoreFile(Path(path), kind, 0, problems=[Problem(what, remark=True)])
 
 
 def _no_file(path: Path) -> str:
@@ -127,7 +127,7 @@ def _no_file(path: Path) -> str:
 
 def pack_origin(core: CoreFile, *, by_pages: bool) -> bytes:
     """Return a note for a dump that is cut out of another: how that one was read, and what was wrong with it."""
-    problems = [[problem.what, problem.where] for problem in core.problems]
+    problems = [astuple(problem) for problem in core.problems]
     text = json.dumps({"problems": problems, "by_pages": by_pages})
     return pack_note(_NOTE, 1, text.encode()) if problems or by_pages else b""
 
@@ -138,8 +138,8 @@ def _unpack_origin(core: CoreFile) -> None:
             with suppress(ValueError, TypeError, KeyError):
                 origin = json.loads(text)
                 core.by_pages = bool(origin["by_pages"])
-                pairs = [(str(what), str(where)) for what, where in origin["problems"]]
-                core.problems += [Problem(*pair) for pair in pairs]
+                for what, where, *remark in origin["problems"]:
+                    core.problems.append(Problem(str(what), str(where), any(remark)))
 
 
 def _refuse_live(path: Path) -> None:

@@ -83,7 +83,9 @@ def test_the_running_system_is_never_read_by_accident(tmp_path):
         with pytest.raises(UserError, match="leads to the running system"):
             open_dump(link)
         link.unlink()
-    assert read_core_file("/proc/kcore").kind == "live"
+    core = read_core_file("/proc/kcore")
+    assert core.kind == "live"
+    assert core.problems[0].what.startswith("was read from the running kernel, not from a dump")
 
 
 def test_flattened(tmp_path):
