@@ -139,6 +139,8 @@ GLOBALS: tuple[Global, ...] = (
     # What the collectors read
     Global("tick_nsec", "unsigned long", file="kernel/time/ntp.c"),
     Global("shadow_timekeeper", "struct timekeeper", file="kernel/time/timekeeping.c"),
+    Global("timekeeper_data", "struct tk_data []", file="kernel/time/timekeeping.c"),
+    Global("tk_core", "struct tk_data", file="kernel/time/timekeeping.c"),
     Global("runqueues", "struct rq", file="kernel/sched/core.c"),
     Global("timer_bases", "struct timer_base []", file="kernel/time/timer.c"),
     Global("conn_drop_reasons", "char *[]", "rds", "net/rds/connection.c"),

@@ -5,6 +5,8 @@ Time
 The clocks of a dump. ``HZ`` is a macro, so it is worked out from what the kernel keeps.
 """
 
+from contextlib import suppress
+
 from drgn import Object, Program, TypeKind
 
 __all__ = (
@@ -31,13 +33,43 @@ def tick_rate(prog: Program) -> int:
     """
     Return ``HZ``.
 
-    :raises LookupError: if the dump has no ``tick_nsec``.
+    :raises LookupError: if the dump has neither ``tick_nsec`` nor a ``struct timekeeper``.
     :raises ValueError: if it makes no sense.
     """
-    tick_nsec = int(prog["tick_nsec"].value_())
+    # Since v6.13 or so tick_nsec is gone; ntp_tick is the same, scaled by NTP_SCALE_SHIFT.
+    try:
+        tick_nsec = int(prog["tick_nsec"].value_())
+    except LookupError:
+        tick_nsec = int(_timekeeper(prog).ntp_tick.value_()) >> 32
     if not _NSEC_PER_SEC // 2000 <= tick_nsec <= _NSEC_PER_SEC // 10:
         raise ValueError(f"tick_nsec is {tick_nsec}")
     return round(_NSEC_PER_SEC / tick_nsec)
+
+
+def _timekeeper(prog: Program) -> Object:
+    """
+    Return the ``struct timekeeper`` of the system's clocks, as of the last tick.
+
+    :raises LookupError: if the dump has none.
+    """
+    # Later than v6.12 it is in a struct tk_data, and later still in that of one clock of several.
+    for find in (_shadow, _core, _first_of_several):
+        with suppress(LookupError):
+            return find(prog)
+    raise LookupError("the kernel's timekeeper was not found")
+
+
+def _shadow(prog: Program) -> Object:
+    return prog["shadow_timekeeper"]
+
+
+def _core(prog: Program) -> Object:
+    return prog["tk_core"].shadow_timekeeper
+
+
+def _first_of_several(prog: Program) -> Object:
+    core = prog.constant("TIMEKEEPER_CORE")
+    return prog["timekeeper_data"][core].shadow_timekeeper
 
 
 def uptime_seconds(prog: Program) -> float:
@@ -50,19 +82,18 @@ def real_seconds(prog: Program) -> float:
     """
     Return the wall clock at the moment of the dump, in seconds since the epoch.
 
-    :raises LookupError: if the dump has no ``shadow_timekeeper``.
+    :raises LookupError: if the dump has no ``struct timekeeper``.
     """
-    keeper = prog["shadow_timekeeper"]
-    return float(keeper.xtime_sec.value_())
+    return float(_timekeeper(prog).xtime_sec.value_())
 
 
 def monotonic_nanoseconds(prog: Program) -> int:
     """
     Return the monotonic clock (``ktime_get()``) at the last tick before the dump.
 
-    :raises LookupError: if the dump has no ``shadow_timekeeper``.
+    :raises LookupError: if the dump has no ``struct timekeeper``.
     """
-    mono = prog["shadow_timekeeper"].tkr_mono
+    mono = _timekeeper(prog).tkr_mono
     base = ktime_nanoseconds(mono.base)
     return base + (int(mono.xtime_nsec.value_()) >> int(mono.shift.value_()))
 
