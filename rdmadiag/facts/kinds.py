@@ -402,6 +402,8 @@ KINDS: dict[str, dict[str, str]] = {
         "fail_due_seconds": "seconds until waiting commands fail; null",
         "loss_due_seconds": "seconds until the target is given up; null",
         "waiters": "pids of those who wait for the remote port's mutex",
+        "channel_count": "",
+        "connected": "how many of the channels are",
         "channels": "list of {address, connected, request_limit, qp_num, qp_state, waiters}",
         "problems": "list of what could not be read",
     },

@@ -303,8 +303,9 @@ TABLES: dict[str, tuple[str, Columns]] = {
             "next in": "reconnect_due_seconds",
             "fails in": "fail_due_seconds",
             "lost in": "loss_due_seconds",
+            "channels": "channel_count",
+            "connected": "connected",
             "waiters": "waiters",
-            "channels": "channels",
         },
     ),
     "srpt": (

@@ -346,6 +346,7 @@ def test_srp_target() -> None:
     assert (row["device"], row["host"], row["target"]) == ("mlx4_1", 6, None)
     assert (row["state"], row["port_state"], row["failed_reconnects"]) == ("LIVE", "BLOCKED", 4)
     assert (row["reconnect_due_seconds"], row["loss_due_seconds"]) == (8.0, None)
+    assert (row["channel_count"], row["connected"]) == (2, 1)
     assert [one["connected"] for one in row["channels"]] == [True, False]
     assert [one["qp_state"] for one in row["channels"]] == ["RTS", None]
     assert [one["waiters"] for one in row["channels"]] == [[], [90]]

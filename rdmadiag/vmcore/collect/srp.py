@@ -49,7 +49,11 @@ def _fact(view: View, target: Object) -> Fact:
         for name, work in _TIMERS.items():
             row.read(name, partial(_due, rport, work))
         row.read("waiters", lambda: pids_of(view, mutex_for_each_waiter(rport.mutex)))
-    row.read("channels", lambda: [_channel(view, ch) for ch in srp_target_for_each_channel(target)])
+    channels = row.read("channels", lambda: _channels(view, target))
+    row.fields["channel_count"] = None if channels is None else len(channels)
+    row.fields["connected"] = (
+        None if channels is None else sum(one["connected"] for one in channels)
+    )
     row.fields["problems"] = row.problems
     text = f"SRP target {row.fields['target']} {row.fields['port_state']}"
     return view.fact(_KIND, row.fields, "struct srp_target_port", address, text)
@@ -64,6 +68,10 @@ _TIMERS = {
 
 def _due(rport: Object, work: str) -> float | None:
     return seconds_until(rport.member_(work).timer)
+
+
+def _channels(view: View, target: Object) -> list[Fields]:
+    return [_channel(view, channel) for channel in srp_target_for_each_channel(target)]
 
 
 def _channel(view: View, ch: Object) -> Fields:
