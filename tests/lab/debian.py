@@ -145,10 +145,10 @@ class Kernel:
         """How to run a program of the kernel's suite on files of the machine: with the suite's own libraries."""
         if not self.jail:
             return [name]
-        libraries = self.jail / "usr/lib/x86_64-linux-gnu"
-        (loader,) = (self.jail / "usr/lib").glob("x86_64-linux-gnu/ld-linux-x86-64.so.2")
+        libraries = [self.jail / d / "x86_64-linux-gnu" for d in ("lib", "usr/lib")]
+        loader = next(p for d in libraries for p in d.glob("ld-[l2]*.so*"))
         (found,) = [p for d in ("bin", "sbin") if (p := self.jail / "usr" / d / name).exists()]
-        return [loader, "--library-path", libraries, found]
+        return [loader, "--library-path", ":".join(map(str, libraries)), found]
 
     @property
     def filter_level(self) -> int:
