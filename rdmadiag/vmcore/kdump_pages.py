@@ -2,8 +2,8 @@
 Pages of a kdump file
 ---------------------
 
-Reads the pages of a damaged kdump file one by one. libkdumpfile is not asked: where a page lies after the end
-of the file it reads zeros, or dies.
+Reads the pages of a kdump file one by one where libkdumpfile cannot: of a damaged file (where a page lies after the
+end of the file it reads zeros, or dies), and of one whose pages are not of the kernel's size.
 """
 
 import os
@@ -16,6 +16,7 @@ from pathlib import Path
 import zstandard
 from drgn import FaultError
 
+from rdmadiag.vmcore.kdump_flat import FlatFile
 from rdmadiag.vmcore.kdump_header import DESCRIPTOR, KdumpHeader
 
 __all__ = ("KdumpPages",)
@@ -31,10 +32,18 @@ class KdumpPages:
     The pages of a kdump file.
 
     :param other: Reads a page that is compressed in another way than this can undo, by address and size.
+    :param flat: Whether the file is flattened.
     :raises OSError: if the file cannot be read
     """
 
-    def __init__(self, path: Path, header: KdumpHeader, other: Callable[[int, int], bytes]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        header: KdumpHeader,
+        other: Callable[[int, int], bytes],
+        *,
+        flat: bool = False,
+    ) -> None:
         self._page_size = header.block_size
         self._table = header.descriptors
         self._other = other
@@ -42,6 +51,7 @@ class KdumpPages:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
         self._size = os.fstat(self._file).st_size
+        self._flat = FlatFile(self._file) if flat else None
         start, length = header.second_bitmap
         self._bitmap = self._bytes(start, length)
         self._frames = header.part if header.part is not None else range(8 * length)
@@ -65,6 +75,8 @@ class KdumpPages:
 
     def _bytes(self, place: int, count: int) -> bytes:
         """Return a part of the file; less of it where that ends."""
+        if self._flat:
+            return self._flat.read(place, count)
         if place >= self._size:
             return b""
         return os.pread(self._file, min(count, self._size - place), place)

@@ -14,6 +14,11 @@ from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 
 __all__ = ("open_program",)
 
+_OTHER_PAGES = (
+    "has pages that are not of the kernel's size and compressed with lzo or snappy, which cannot be read: write it "
+    "without compression or with zlib"
+)
+
 logging.getLogger("drgn").addHandler(logging.NullHandler())
 # drgn logs hints for people at a prompt; what matters of them is said in problems.
 
@@ -27,7 +32,9 @@ def open_program(core: CoreFile) -> Program:
     try:
         if core.parts:
             return _open_parts(core)
-        return by_pages(core, _page_reader(core)) if core.is_cut else _open(core)
+        if core.is_cut or _has_other_pages(core):
+            return by_pages(core, _page_reader(core))
+        return _open(core)
     except Exception as error:
         # libkdumpfile's errors come as bare Exception: only these, and what drgn documents.
         known = (ValueError, OSError, BadDataError, FaultError)
@@ -66,19 +73,31 @@ def _reader_of(prog: Program) -> MemoryReader:
     return read
 
 
+def _has_other_pages(core: CoreFile) -> bool:
+    """
+    Tell whether the pages of a kdump file are not of the kernel's size.
+
+    QEMU writes pages of 64 KiB for arm64, whatever the guest's are; libkdumpfile goes by VMCOREINFO.
+    """
+    size = VmcoreInfo(core.vmcoreinfo).get("PAGESIZE")
+    return bool(core.kdump and size.isdecimal() and int(size) != core.kdump.block_size)
+
+
 def _page_reader(core: CoreFile) -> MemoryReader:
-    """Return a reader of the pages of a kdump file of which some lie after its end, or seem to."""
+    """Return a reader of the pages of a kdump file that libkdumpfile cannot read."""
     if not core.kdump:
         raise ValueError("no kdump file")
     prog = Program(platform_of(core))
 
     def other(address: int, count: int) -> bytes:
+        if _has_other_pages(core):
+            raise UserError(f"{core.path}: {_OTHER_PAGES}")
         if prog.core_dump_path is None:
             prog.set_core_dump(core.path)
         raw: bytes = prog.read(address, count, True)
         return raw
 
-    return KdumpPages(core.path, core.kdump, other).read
+    return KdumpPages(core.path, core.kdump, other, flat=core.kind == "flattened").read
 
 
 def _open_parts(core: CoreFile) -> Program:
