@@ -117,12 +117,16 @@ class Monitor:
         return self.xp(int(found[2], 16), int(found[1]))
 
     def xp(self, address: int, count: int) -> str:
-        rows = []
-        for at in range(address, address + count, 8):
-            size = min(8, address + count - at)
-            try:
-                raw = self.prog.read(at, size, True)
-            except FaultError:
-                return "".join(rows) + f"{at:016x}: Cannot access memory\r\n"
-            rows.append(f"{at:016x}: {' '.join(f'0x{byte:02x}' for byte in raw)}\r\n")
+        """Eight bytes a row; a dump has whole pages or none, and no more than one is asked for."""
+        try:
+            raw = self.prog.read(address, count, True)
+        except FaultError:
+            return f"{address:016x}: Cannot access memory\r\n"
+        rows = [
+            f"{address + at:016x}: {' '.join(map(hex2, raw[at : at + 8]))}\r\n"
+            for at in range(0, count, 8)
+        ]
         return "".join(rows)
+
+
+hex2 = [f"0x{byte:02x}" for byte in range(256)].__getitem__
