@@ -97,7 +97,7 @@ def _run() -> int:
     if not isinstance(result, Result):  # --help, --version: said already
         return result if isinstance(result, int) else 0
     emit(result.text, result.path)
-    return result.status
+    return _say(f"rdmadiag: {result.said}", result.status) if result.said else result.status
 
 
 def _print(text: str, status: int = 0) -> int:

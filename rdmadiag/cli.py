@@ -191,7 +191,7 @@ def diagnose(
     request = command.Request(
         inputs, rules or (), debuginfo or (), since, until, only or (), ignore or (), jobs
     )
-    return Result(*command.diagnose(request, shown), output)
+    return command.diagnose(request, shown)._replace(path=output)
 
 
 @app.command()

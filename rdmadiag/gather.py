@@ -1,7 +1,7 @@
 """Reading all inputs: which station reads each, and the facts of all of them together."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -123,6 +123,12 @@ class Gatherer:
             found.coverage += log_coverage(self.vocabulary, info, "failed", reason)
         info.problems += [p for p in dump.problems if p not in info.problems]
         return found
+
+
+def unread(inputs: Iterable[InputInfo], names: Collection[str]) -> list[str]:
+    """Return of what the user named, files that could not be read at all, each with the reason."""
+    lost = [i for i in inputs if i.kind == "unknown" and i.path in names]
+    return [f"{i.path}: {_reason(i)}" for i in lost if not Path(i.path).is_dir()]
 
 
 def _size(target: Target) -> int:

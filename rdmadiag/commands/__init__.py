@@ -9,8 +9,10 @@ class Result(NamedTuple):
     What a command has to say, and how the program ends.
 
     :ivar text: Goes to *path*, or to standard output.
+    :ivar said: Goes to standard error; empty: nothing.
     """
 
     text: str
     status: int
     path: Path | None = None
+    said: str = ""

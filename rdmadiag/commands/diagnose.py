@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rdmadiag.commands import Result
 from rdmadiag.commands.report import Output, finish
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Collected
 from rdmadiag.facts.store import FactStore
-from rdmadiag.gather import Gatherer
+from rdmadiag.gather import Gatherer, unread
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.report.build import FixRows, build_report
 from rdmadiag.report.model import FixRow, Report
@@ -38,13 +39,15 @@ class Request:
     jobs: int = 0
 
 
-def diagnose(request: Request, output: Output) -> tuple[str, int]:
+def diagnose(request: Request, output: Output) -> Result:
     """
     Diagnose *request*.
 
-    :returns: The report as text, and the exit status.
+    :returns: The report as text, and the exit status: 2 when one of the inputs could not be read at all.
     """
-    return finish(make_report(request), output)
+    report, lost = _diagnosed(request)
+    text, status = finish(report, output)
+    return Result(text, 2 if lost else status, said="; ".join(lost))
 
 
 def make_report(request: Request) -> Report:
@@ -53,11 +56,17 @@ def make_report(request: Request) -> Report:
 
     :raises UserError: If no input can be read, or an option names something that is not there.
     """
+    return _diagnosed(request)[0]
+
+
+def _diagnosed(request: Request) -> tuple[Report, list[str]]:
+    """Return the report, and what was named and could not be read."""
     clock = Clock()
     rules = choose(load_diagnoses(rule_dirs(request.rules)), request.only, request.ignore)
     options = LogOptions(moment(request.since), moment(request.until), jobs=request.jobs)
-    gatherer = Gatherer(request.rules, request.debuginfo, options)
-    return conclude(gatherer.gather(request.inputs), rules, request.rules, clock)
+    collected = Gatherer(request.rules, request.debuginfo, options).gather(request.inputs)
+    lost = unread(collected.inputs, request.inputs)
+    return conclude(collected, rules, request.rules, clock), lost
 
 
 class Clock:

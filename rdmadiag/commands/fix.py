@@ -116,10 +116,13 @@ def check_inputs(
 
 def _look(inputs: Sequence[str], rules: Sequence[Path], debuginfo: Sequence[Path]) -> list[Seen]:
     from rdmadiag.facts.store import FactStore
-    from rdmadiag.gather import Gatherer
+    from rdmadiag.gather import Gatherer, unread
     from rdmadiag.knowledge.findings import Fixes
 
-    store = FactStore(Gatherer(rules, debuginfo).gather(inputs))
+    collected = Gatherer(rules, debuginfo).gather(inputs)
+    if lost := unread(collected.inputs, inputs):
+        raise UserError("; ".join(lost))
+    store = FactStore(collected)
     fixes = Fixes(store, rules)
     facts = store.collected.facts
     kernels = {host: fixes.evidence(host) for host in {fact.host for fact in facts}}

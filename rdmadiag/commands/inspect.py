@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rdmadiag.errors import UserError
+from rdmadiag.facts.model import Coverage, InputInfo
 from rdmadiag.gather import Gatherer
 from rdmadiag.report.columns import TABLES
 from rdmadiag.report.tables import log_table, render
+
+if TYPE_CHECKING:
+    from rdmadiag.vmcore.corefile import CoreFile
 
 
 def inspect(
@@ -25,8 +30,30 @@ def inspect(
         return log_table(Gatherer(debuginfo=debuginfo).gather([name]).facts, form), 0
     kind = TABLES[table][0]
     collected = Gatherer(debuginfo=debuginfo, kinds=(kind,)).gather([name])
+    dumps = [i for i in collected.inputs if i.kind in ("vmcore", "live")]
+    if not dumps:
+        raise UserError(
+            f"{name}: the table {table!r} needs a dump, and this is none; "
+            "the table 'log' shows what a log says of RDMA"
+        )
     lost = [c for c in collected.coverage if c.kind == kind and c.status != "complete"]
     text = render(table, (f for f in collected.facts if f.kind == kind), form, width)
     if form == "text":
-        text += "".join(f"{c.status}: {c.reason}\n" for c in lost)
+        text += "".join(f"{c.status}: {c.reason}\n" for c in lost) + _capsules(dumps, lost)
     return text, int(any(c.status in ("partial", "failed") for c in lost))
+
+
+def _capsules(dumps: Sequence[InputInfo], lost: Sequence[Coverage]) -> str:
+    """Say that a page may be missing because a capsule has what was read when it was cut, and nothing else."""
+    from rdmadiag.vmcore.corefile import read_core_file
+
+    missing = {c.input for c in lost if "not in the dump" in c.reason}
+    cut = [i.path for i in dumps if i.path in missing and _is_capsule(read_core_file(i.path))]
+    return "".join(
+        f"{path} is a capsule that was cut without this; cut it again from its dump: rdmadiag extract VMCORE -o CAPSULE\n"
+        for path in cut
+    )
+
+
+def _is_capsule(core: "CoreFile") -> bool:
+    return core.kdump is not None and core.kdump.is_part

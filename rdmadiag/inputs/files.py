@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
 from rdmadiag.inputs.limits import DEFAULT, Limits
 
@@ -29,7 +28,7 @@ class Target:
 
     :ivar names: How they are called in the report.
     :ivar series: Not empty when they are one log in several files.
-    :ivar archive: The directory that they were found in.
+    :ivar archive: The directory that they were found in, or the file that is missing.
     :ivar problems: What went wrong in finding them.
     """
 
@@ -45,18 +44,15 @@ class Target:
 
 
 def expand(names: Sequence[str], limits: Limits = DEFAULT) -> list[Target]:
-    """
-    Return what there is to read for the inputs *names*, rotated logs put together.
-
-    :raises UserError: If there is no such file.
-    """
+    """Return what there is to read for the inputs *names*, rotated logs put together; a missing file is a problem."""
     targets: list[Target] = []
     plain: list[str] = []
     for name in dict.fromkeys(names):
         if name == STDIN:
             targets.append(Target((name,)))
         elif not os.path.lexists(name):
-            raise UserError(f"{name}: there is no such file")
+            problem = Problem("there is no such file")
+            targets.append(Target((), archive=name, problems=(problem,)))
         elif Path(name).is_dir():
             targets += _directory(name, limits)
         else:

@@ -29,7 +29,6 @@ def open_input(name: str, limits: Limits = DEFAULT) -> Iterator[Source]:
     Yield what is to be read for one input of the user; each must be read before the next is asked for.
 
     :param name: A file, a directory, an archive, or ``-``.
-    :raises UserError: If there is no such file.
     """
     for target in expand([name], limits):
         yield from open_target(target, limits)

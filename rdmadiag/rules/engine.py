@@ -152,7 +152,8 @@ def _verdict(rule: Diagnosis, names: Mapping[str, Any]) -> Verdict | None:
 
 def _why_not(rule: Diagnosis, candidate: Candidate, names: Mapping[str, Any]) -> str:
     """Say why a candidate is none: the rule's own words, or the clues that were not found."""
-    subject = ", ".join(f"{k} {v}" for k, v in candidate.key.items()) or candidate.host
+    told = (f"{k} {v}" for k, v in candidate.key.items() if v is not None)
+    subject = ", ".join(told) or candidate.host
     label = f"{subject}: " if subject else ""
     for row in rule.ruled_out:
         if condition(row.when)(names):
@@ -172,7 +173,7 @@ def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Out
     rows = [c for c in store.collected.coverage if c.kind in kinds]
     lost = [c for c in rows if c.status in ("failed", "partial") and (reasons or c.kind in anchors)]
     if lost:
-        return "could-not-run", _lost(lost)
+        return "could-not-run", _lost(lost, store)
     shown = [r for r in reasons if r]
     if reasons:
         more = f" (and {len(reasons) - len(shown)} more)" if len(reasons) > len(shown) else ""
@@ -191,8 +192,9 @@ def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Out
     ) or f"nothing of it in the inputs ({', '.join(sorted(anchors))})"
 
 
-def _lost(rows: list[Coverage]) -> str:
-    texts = dict.fromkeys(f"{c.kind}: {c.reason}" for c in rows)
+def _lost(rows: list[Coverage], store: FactStore) -> str:
+    unread = {i.path for i in store.collected.inputs if i.kind == "unknown"}
+    texts = dict.fromkeys(f"{c.input if c.input in unread else c.kind}: {c.reason}" for c in rows)
     return "; ".join(list(texts)[:SHOWN_REASONS]) + (
         f" (and {len(texts) - SHOWN_REASONS} more)" if len(texts) > SHOWN_REASONS else ""
     )

@@ -67,11 +67,16 @@ class KdumpHeader:
         return self.utsname[4 * 65 : 5 * 65].split(b"\0", 1)[0].decode("ascii", "replace")
 
     @property
+    def is_part(self) -> bool:
+        """Whether the dump is part of another, as a capsule is: it has one bitmap."""
+        return self.max_mapnr > 4 * self.bitmap_blocks * self.block_size
+
+    @property
     def second_bitmap(self) -> tuple[int, int]:
         """Place and size of the bitmap of pages that are in the file."""
         start = (1 + self.sub_hdr_size) * self.block_size
         size = self.bitmap_blocks * self.block_size
-        if self.max_mapnr > 4 * size:
+        if self.is_part:
             return start, size
         return start + size // 2, size // 2
 

@@ -299,3 +299,40 @@ def test_a_dump_that_cannot_be_opened_beside_a_log_is_not_passed_over(tmp_path: 
     report = json.loads(run("diagnose", "--format", "json", str(junk), str(log)).stdout)
     outcomes = {c["id"]: c["outcome"] for c in report["checks"]}
     assert outcomes["hca-cq-error"] == outcomes["rds-shutdown-stuck"] == "could-not-run"
+
+
+def test_one_input_that_is_missing_does_not_cost_the_others(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    for bad, why in (("/no/such", "no such file"), ("/dev/zero", "device")):
+        result = run("diagnose", "--format", "json", str(log), bad)
+        report = json.loads(result.stdout)
+        assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
+        assert bad in result.stderr.decode()
+        assert why in result.stderr.decode()
+        assert [f["id"] for f in report["findings"]] == ["hca-cq-error"]
+        assert why in str([i["problems"] for i in report["inputs"] if i["path"] == bad])
+        lost = [c for c in report["checks"] if c["outcome"] == "could-not-run"]
+        assert lost
+        assert all(bad in c["reason"] for c in lost)
+    refuses(run("fix", "check", str(log), "/no/such"), "/no/such", "no such file")
+
+
+def test_a_table_of_a_log_needs_a_dump(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    refuses(run("inspect", str(log), "rings"), "needs a dump", "'log'")
+    assert run("inspect", str(log), "log").stdout == LINE
+
+
+def test_evidence_is_not_broken_off_a_terminal_and_columns_count() -> None:
+    narrow, wide = (
+        run("diagnose", str(STUCK), env={**os.environ, "COLUMNS": columns}).stdout.decode()
+        for columns in ("60", "200")
+    )
+    line = next(line for line in wide.splitlines() if "CQ access violation" in line)
+    assert line in narrow.splitlines()
+    assert len(line) > 60
+    assert max(map(len, wide.splitlines())) > 150
+    prose = [row for row in narrow.splitlines() if not row.startswith("    ")]
+    assert max(map(len, prose)) == 60

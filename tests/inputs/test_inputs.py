@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rdmadiag.errors import UserError
 from rdmadiag.inputs import DEFAULT, Kind, Limits, expand, open_input, sniff
 from rdmadiag.inputs.files import base_name
 
@@ -149,9 +148,10 @@ def test_fifo_is_read_to_its_end(tmp_path):
     assert opened(path)[0][1] == LOG[:4000]
 
 
-def test_missing_file_is_the_users_error():
-    with pytest.raises(UserError, match="no such file"):
-        list(open_input("/nowhere/at/all"))
+def test_missing_file_is_a_problem():
+    (source,) = open_input("/nowhere/at/all")
+    assert (source.name, source.kind) == ("/nowhere/at/all", "unknown")
+    assert source.problems[0].what == "there is no such file"
 
 
 def test_unreadable_file_is_a_problem(tmp_path, monkeypatch):
