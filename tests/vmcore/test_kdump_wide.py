@@ -60,13 +60,11 @@ def packed(notes: bytes, info: bytes, pages: dict[int, bytearray], flags: int) -
 def flattened(data: bytes, seed: int = 7) -> bytes:
     """In pieces of odd sizes; those behind the headers in any order."""
     dice = random.Random(seed)
-    pieces, place = [], 0
+    first, rest, place = [(0, data[:WIDE]), (WIDE, data[WIDE : 2 * WIDE])], [], 2 * WIDE
     while place < len(data):
         size = dice.choice((16, 4097, 30000))
-        pieces.append((place, data[place : place + size]))
+        rest.append((place, data[place : place + size]))
         place += size
-    first = [piece for piece in pieces if piece[0] < 2 * WIDE]
-    rest = pieces[len(first) :]
     dice.shuffle(rest)
     out = b"makedumpfile\0\0\0\0".ljust(PAGE, b"\0")
     out += b"".join(struct.pack(">qq", at, len(part)) + part for at, part in (*first, *rest))
