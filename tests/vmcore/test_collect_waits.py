@@ -6,6 +6,7 @@ from rdmadiag.vmcore.collect.behind import behind_task, chain_of
 from rdmadiag.vmcore.collect.tasks import collect
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
+from rdmadiag.vmcore.helpers.wait import mutex_for_each_waiter
 
 from .rds_kernel import HZ, NOW, RdsKernel
 
@@ -55,6 +56,54 @@ def test_mutex(kernel):
     assert (waits["type"], waits["address"]) == ("struct mutex", hex(lock.address_))
     assert (waits["pid"], waits["pids"]) == (11, [11])
     assert waits["what"].endswith("held by pid 11")
+
+
+class HeadlessKernel(RdsKernel):
+    """A kernel whose locks have no list head, and whose tasks name the lock they wait for."""
+
+    def edit(self, text):
+        return text.replace("char comm[16];", "char comm[16]; unsigned long blocker;")
+
+    def sleep(self, lock, kind, *tasks):
+        entries = [on_stack(self, task, "struct mutex_waiter") for task in tasks]
+        for task, entry in zip(tasks, entries, strict=True):
+            self.set(entry.task, task)
+            self.set(task.blocker, lock.address_ | kind)
+        self.list_init(*(entry.list for entry in entries))
+        self.set(lock.first_waiter, entries[0])
+
+
+HEADLESS = """
+struct mutex { atomic64_t owner; struct mutex_waiter *first_waiter; };
+struct rw_semaphore { atomic64_t count; atomic64_t owner; struct mutex_waiter *first_waiter; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind"),
+    [("struct mutex", 0), ("struct rw_semaphore", 2), ("struct rw_semaphore", 3)],
+)
+def test_a_lock_without_a_list_head_is_named_by_the_task(type_, kind):
+    kernel = HeadlessKernel("rds_uek4", HEADLESS)
+    first, second, owner = (kernel.task(pid, f"task{pid}") for pid in (10, 11, 12))
+    lock = kernel.new(type_)
+    kernel.set(lock.owner.counter, owner.address_)
+    kernel.sleep(lock, kind, first, second)
+    view = view_of(kernel, "__schedule")
+    for task in (first, second):
+        waits = waits_on(view, row(view, task))
+        assert (waits["type"], waits["address"]) == (type_, hex(lock.address_))
+    assert waits_on(view, row(view, owner)) is None
+
+
+def test_waiters_of_a_mutex_without_a_list_head():
+    kernel = HeadlessKernel("rds_uek4", HEADLESS)
+    lock, free = kernel.new("struct mutex"), kernel.new("struct mutex")
+    tasks = [kernel.task(pid, f"task{pid}") for pid in (10, 11, 12)]
+    kernel.sleep(lock, 0, *tasks)
+    found = [task.value_() for task in mutex_for_each_waiter(lock)]
+    assert found == [task.address_ for task in tasks]
+    assert list(mutex_for_each_waiter(free)) == []
 
 
 def test_mutexes_in_a_circle(kernel):

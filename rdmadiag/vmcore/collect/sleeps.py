@@ -8,6 +8,7 @@ from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.helpers.stackwait import StackWait, task_for_each_wait
+from rdmadiag.vmcore.helpers.wait import task_blocker
 
 __all__ = ("Sleep", "sleep_of")
 
@@ -19,7 +20,7 @@ class Sleep(NamedTuple):
     What a task sleeps on.
 
     :ivar type: ``struct completion``, ``struct mutex``, ``struct wait_queue_head`` ...
-    :ivar entry: Address of its entry on its own stack.
+    :ivar entry: Address of its entry on its own stack, 0 for a lock that the task itself names.
     """
 
     type: str
@@ -39,6 +40,8 @@ def sleep_of(view: View, task: TaskRow) -> Sleep | None:
 
 
 def _sleep(view: View, task: TaskRow) -> Sleep | None:
+    if named := task_blocker(task.task):
+        return Sleep(*named, 0)
     functions = view.stacks.of(task.task).functions
     lock = _lock_of(functions)
     waits = task_for_each_wait(

@@ -15,6 +15,7 @@ __all__ = (
     "completion_for_each_task",
     "mutex_for_each_waiter",
     "swait_for_each_task",
+    "task_blocker",
     "waitqueue_for_each_task",
 )
 
@@ -59,8 +60,35 @@ def mutex_for_each_waiter(lock: Object) -> Iterator[Object]:
     :param lock: ``struct mutex``
     :return: Iterator of ``struct task_struct *`` objects.
     """
-    for waiter in list_entries("struct mutex_waiter", lock.wait_list, "list"):
+    # Later than v6.12 the waiters' list has no head: the lock points to the first of them.
+    try:
+        waiters = lock.wait_list
+    except AttributeError:
+        first = lock.first_waiter.read_()
+        if not first:
+            return
+        yield first.task.read_()
+        waiters = first.list
+    for waiter in list_entries("struct mutex_waiter", waiters, "list"):
         yield waiter.task.read_()
+
+
+_BLOCKERS = ("struct mutex", "struct semaphore", "struct rw_semaphore", "struct rw_semaphore")
+"""By ``BLOCKER_TYPE_*`` of ``include/linux/hung_task.h``, which no type information has."""
+
+
+def task_blocker(task: Object) -> tuple[str, int] | None:
+    """
+    Return type and address of the lock that a task says it waits for, ``None`` when it waits for none or cannot tell.
+
+    :param task: ``struct task_struct *``
+    """
+    # Since v6.16 or so with CONFIG_DETECT_HUNG_TASK_BLOCKER.
+    try:
+        blocker = int(task.blocker.value_())
+    except AttributeError:
+        return None
+    return (_BLOCKERS[blocker & 3], blocker & ~3) if blocker else None
 
 
 def completion_for_each_task(completion: Object) -> Iterator[Object]:
