@@ -6,7 +6,6 @@ from drgn import BadDataError, FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
-from rdmadiag.vmcore.guest import Guest
 from rdmadiag.vmcore.kdump_pages import KdumpPages
 from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.physical import MemoryReader, by_pages, platform_of
@@ -56,6 +55,8 @@ def _open(core: CoreFile) -> Program:
 def _open_running(core: CoreFile) -> Program:
     """Open a kernel that runs, and take its VMCOREINFO."""
     if core.kind == "guest":
+        from rdmadiag.vmcore.guest import Guest
+
         guest = Guest(core.path)
         core.notes = pack_note(b"VMCOREINFO", 0, guest.vmcoreinfo)
         return by_pages(core, guest.read)
