@@ -79,9 +79,12 @@ def parse(text: str, hints: Hints) -> Parsed | None:
 
 
 def _dateless(text: str, hints: Hints) -> Parsed | None:
-    """Read a line that has lost its date, but not its host and kernel stamp."""
-    match = shapes.DATELESS.match(text) if " kernel: [" in text else None
-    return _finish(Stamp(), match["host"], "kernel", match["rest"], hints, 1) if match else None
+    """Read a line that has lost its date, but not its host and kernel stamp, or one with something put before it."""
+    match = shapes.DATELESS.match(text) if ": [" in text else None
+    if match:
+        return _finish(Stamp(), match["host"], "kernel", match["rest"], hints, 1)
+    match = shapes.FOUND_BY_GREP.match(text)
+    return _layer(text[match.end() :], hints, MAX_LAYERS - 1) if match else None
 
 
 def _layer(text: str, hints: Hints, left: int) -> Parsed | None:

@@ -56,7 +56,16 @@ TAGGED = re.compile(
     re.DOTALL,
 )
 TAG_ONLY = re.compile(r"(?P<tag>kernel|[\w./@-]{1,64}\[\d{1,10}\]): ?(?P<rest>.*)", re.DOTALL)
-DATELESS = re.compile(r"(?P<host>[\w.-]{1,64}) kernel: (?P<rest>\[ *\d+\.\d{3,9}\].*)", re.DOTALL)
+DATELESS = re.compile(
+    r"(?P<host>[\w.-]{1,64})(?: kernel)?: (?P<rest>\[ *\d+\.\d{3,9}\].*)", re.DOTALL
+)
+"""Without ``kernel`` it is what tools like ``pdsh`` print that ask many hosts."""
+FOUND_BY_GREP = re.compile(
+    rf"(?:[\w./@%+~-]{{1,255}}?[:-])?(?:\d{{1,9}}[:-])?(?=(?:<\d{{1,3}}>)?(?:(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d "
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d))"
+    r"|\d{1,9}[:-](?=\[ *\d{1,10}\.\d{3,9}\])"
+)
+"""File and line number before a record; the file alone only where the record itself names its host."""
 RFC5424 = re.compile(
     r"(?P<host>\S+) (?P<tag>\S+) (?P<pid>\S+) \S+ (?:-|(?:\[[^\]]*\])+)(?: \ufeff?(?P<rest>.*)|$)",
     re.DOTALL,

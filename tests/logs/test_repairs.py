@@ -367,3 +367,23 @@ def test_base64_is_no_log(read):
 )
 def test_what_a_program_cites_is_not_said_by_the_kernel(read, head, heard):
     assert bool(read(f"Sep 29 22:32:33 cel07 {head}some words of a kernel\n").messages) == heard
+
+
+@pytest.mark.parametrize("put_before", ["4411:", "messages.1:", "var/log/messages-20180930-", "a:7:"])
+def test_what_grep_puts_before_a_record(read, put_before):
+    log = read(f"{put_before}Sep 29 22:32:33 cel07 kernel: [4.784371] CQ error one\n" * 3)
+    assert set(log.messages) == {"CQ error one"}
+    assert (log.facts[0].host, log.facts[0].time.uptime) == ("cel07", 4.784371)
+
+
+def test_line_numbers_before_kernel_stamps(read):
+    log = read("7:[    4.784371] CQ error one\n9-[    5.784371] CQ error two\n")
+    assert [(m, f.time.uptime) for m, f in zip(log.messages, log.facts, strict=True)] == [
+        ("CQ error one", 4.784371),
+        ("CQ error two", 5.784371),
+    ]
+
+
+def test_hosts_put_before_their_kernels_lines_stay_apart(read):
+    log = read("cel07: [    4.784371] CQ error one\ncel09: [    4.784372] CQ error two\n" * 2)
+    assert [f.host for f in log.facts[:2]] == ["cel07", "cel09"]
