@@ -369,7 +369,9 @@ def test_what_a_program_cites_is_not_said_by_the_kernel(read, head, heard):
     assert bool(read(f"Sep 29 22:32:33 cel07 {head}some words of a kernel\n").messages) == heard
 
 
-@pytest.mark.parametrize("put_before", ["4411:", "messages.1:", "var/log/messages-20180930-", "a:7:"])
+@pytest.mark.parametrize(
+    "put_before", ["4411:", "messages.1:", "var/log/messages-20180930-", "a:7:"]
+)
 def test_what_grep_puts_before_a_record(read, put_before):
     log = read(f"{put_before}Sep 29 22:32:33 cel07 kernel: [4.784371] CQ error one\n" * 3)
     assert set(log.messages) == {"CQ error one"}
