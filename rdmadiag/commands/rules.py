@@ -40,10 +40,11 @@ def check_rules(directory: Path | None) -> tuple[str, int]:
 
 def test_rules(directory: Path | None) -> tuple[str, int]:
     """Try the samples of all event rules; exit status 1 when one of them goes wrong."""
-    from rdmadiag.logs.samples import check_samples
+    from rdmadiag.logs.samples import check_samples, count_samples
 
     dirs = rule_dirs((directory,) if directory else ())
-    return _verdict(list(check_samples(dirs)), dirs)
+    text, status = _verdict(list(check_samples(dirs)), dirs)
+    return f"{count_samples(dirs):,} samples of event rules tried\n{text}", status
 
 
 def event_fields(dirs: Sequence[Path]) -> dict[str, set[str]]:

@@ -205,7 +205,7 @@ def explain_diagnosis(rule: Diagnosis, knowledge: Knowledge) -> Explanation:
     notes = [f"    {clue.note or name.replace('_', ' ')}" for name, clue in rule.clues.items()]
     told.add("What it looks at", *notes)
     told.add("Why it happens", *_in_general(rule.explanation).split("\n\n"))
-    told.add("What to do", *(_step(_plain(s.text), _plain(s.command)) for s in rule.next_steps))
+    told.add("What to do", *(_step(_in_general(s.text), s.command) for s in rule.next_steps))
     told.add("How it is told apart", *_plain(rule.background).split("\n\n"))
     fixes = [(name, fix) for name in rule.fixes for fix in knowledge.find(name)]
     told.add("Known fixes", *(f"    {fix.id}  {fix.title}" for _, fix in fixes))
@@ -213,26 +213,58 @@ def explain_diagnosis(rule: Diagnosis, knowledge: Knowledge) -> Explanation:
 
 
 def _step(text: str, command: str) -> str:
-    return f"{text} [{command}]" if command else text
+    shown = _plain(command)
+    return f"{text} [{shown}]" if shown and _UNKNOWN not in shown else text
 
 
-# The innermost conditional part: what stands there is about one case.
-_PART = re.compile(r"\{% if (?:(?!\{% (?:end)?if).)*?\{% endif %\}", re.DOTALL)
+_UNKNOWN = "<...>"
+# The innermost conditional or repeated part: what stands there is about one case.
+_PART = re.compile(
+    r"\{%-? (?P<word>if|for) (?:(?!\{%-? (?:end)?(?:if|for)).)*?\{%-? end(?P=word) -?%\}", re.DOTALL
+)
 _TAG = re.compile(r"\{%.*?%\}", re.DOTALL)
-_VALUE = re.compile(r"\{\{\s*([\w.]+)?.*?\}\}", re.DOTALL)
+_VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_NAME = re.compile(r"\{\{-?\s*([\w.]+)\s*(?:\||-?\}\}|or\b)")
+_OTHERWISE = re.compile(r"\b(?:or|else)\s+'([^']*)'\s*-?\}\}$")
+_PLURAL = re.compile(r"^\{\{-?\s*'\w*'\s+if\b(?!.*\belse\b)", re.DOTALL)
+_BRANCH = re.compile(r"\{%-? (?:else|elif)\b.*?%\}", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def _plain(template: str) -> str:
-    """Write a template for readers without a case at hand: its values as ``<connection.laddr>``."""
-    return _VALUE.sub(lambda m: f"<{m[1] or '...'}>", _TAG.sub("", template)).strip()
+    """Write a template for readers without a case at hand: its values as ``<connection.laddr>``, or what stands in for them."""
+    return _VALUE.sub(_value, _TAG.sub("", template)).strip()
+
+
+def _value(match: re.Match[str]) -> str:
+    if otherwise := _OTHERWISE.search(match[0]):
+        return otherwise[1]
+    if _PLURAL.match(match[0]):
+        return ""
+    name = _NAME.match(match[0])
+    return f"<{name[1]}>" if name else _UNKNOWN
 
 
 def _in_general(template: str) -> str:
-    """Write a template without the parts that depend on a case, unless nothing else is in it."""
+    """Write a template without the parts and sentences that depend on a case, unless nothing else is in it."""
     general, previous = template, ""
     while previous != general:
         previous, general = general, _PART.sub("", general)
-    return _plain(general) or _plain(template)
+    branches = _BRANCH.sub("\n\n", template)
+    return _without(_VALUE_SHOWN, general) or _without(_UNKNOWN_SHOWN, branches) or _plain(template)
+
+
+def _without(mark: re.Pattern[str], template: str) -> str:
+    """Write a template without the sentences that have *mark*."""
+    paragraphs = (
+        " ".join(s for s in _SENTENCE.split(_plain(p)) if not mark.search(s))
+        for p in template.split("\n\n")
+    )
+    return "\n\n".join(re.sub(r":$", ".", p) for p in paragraphs if p)
+
+
+_UNKNOWN_SHOWN = re.compile(re.escape(_UNKNOWN))
+_VALUE_SHOWN = re.compile(rf"<[a-z_][\w.]*>|{_UNKNOWN_SHOWN.pattern}")
 
 
 def explain_event(rules: Sequence[EventRule]) -> Explanation:

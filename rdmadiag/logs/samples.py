@@ -24,6 +24,12 @@ def check_samples(dirs: Sequence[Path]) -> Iterator[str]:
                 yield from check_rule(vocabulary, rule, f"{path}: events[{number}]")
 
 
+def count_samples(dirs: Sequence[Path]) -> int:
+    """Return how many samples the event rules below *dirs* have: lines that match, and lines that must not."""
+    rules = (r for d in dirs for path in event_files(d) for r in read_yaml(path, EventFile).events)
+    return sum(len(r.samples.match) + len(r.samples.miss) for r in rules)
+
+
 def check_rule(vocabulary: Vocabulary, rule: EventRule, where: str) -> Iterator[str]:
     """Yield what is wrong with the samples of one rule; *where* begins each text."""
     pattern = compile_pattern(rule, where)[0]

@@ -32,9 +32,10 @@ def render(report: Report) -> str:
 
 def _run(report: Report) -> Json:
     findings = view.ordered(report.findings)
-    rules = {f.id: _rule(f) for f in reversed(findings)}
+    titles = {c.id: c.title for c in report.checks}
+    rules = {f.id: _rule(f, titles.get(f.id, "")) for f in reversed(findings)}
     lost = view.blind(report)
-    rules |= {c.id: {"id": c.id} for c in lost if c.id not in rules}
+    rules |= {c.id: _check_rule(c) for c in lost if c.id not in rules}
     places = {name: number for number, name in enumerate(rules)}
     artifacts = list(dict.fromkeys(i.path for i in report.inputs))
     return {
@@ -57,10 +58,15 @@ def _run(report: Report) -> Json:
     }
 
 
-def _rule(finding: Finding) -> Json:
+def _check_rule(check: Check) -> Json:
+    text = _plain(check.title or check.id.replace("-", " "))
+    return {"id": check.id, "shortDescription": {"text": text}, "fullDescription": {"text": text}}
+
+
+def _rule(finding: Finding, title: str) -> Json:
     return {
         "id": finding.id,
-        "shortDescription": {"text": finding.id.replace("-", " ")},
+        "shortDescription": {"text": _plain(title or finding.id.replace("-", " "))},
         "fullDescription": {"text": _plain(finding.explanation or finding.title)},
         "properties": {"tags": [finding.subsystem or "kernel"]},
     }

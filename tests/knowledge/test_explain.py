@@ -130,3 +130,18 @@ def test_width():
 def test_links_without_any_number():
     fix = Fix("X", "t", "rds", "e", "report", "likely", ["a book", "https://example.org/errata/1"])
     assert links(fix) == [("erratum", "https://example.org/errata/1")]
+
+
+@pytest.mark.parametrize("name", load_diagnoses([data_dir("rules")]))
+def test_no_template_is_left_in_a_diagnosis(name: str):
+    text, _ = explain(name)
+    assert not any(mark in text for mark in ("{{", "{%", "%}", "}}", "<...>"))
+    assert "Why it happens" in text
+
+
+def test_what_depends_on_a_case_is_left_out_of_what_is_general():
+    text, _ = explain("rds-shutdown-stuck-on-cq-error")
+    why = text.partition("Why it happens")[2].partition("What to do")[0]
+    assert "posts no completion" in " ".join(why.split())
+    assert "<" not in why
+    assert "[bt <connection.shutdown_task>]" in " ".join(text.split())

@@ -76,3 +76,14 @@ def test_known_findings_are_unchanged():
 )
 def test_paths_become_uris(path, uri):
     assert sarif.uri(path) == uri
+
+
+def test_every_rule_is_described():
+    report = incomplete()
+    checks = [msgspec.structs.replace(c, title="What it is about") for c in report.checks]
+    run = json.loads(sarif.render(msgspec.structs.replace(report, checks=checks)))["runs"][0]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(rules) == 3
+    assert {r["shortDescription"]["text"] for r in rules} == {"What it is about"}
+    plain = json.loads(sarif.render(report))["runs"][0]["tool"]["driver"]["rules"]
+    assert all(rule["fullDescription"]["text"] for rule in plain)
