@@ -10,6 +10,8 @@ Since Linux kernel commit 946c191161ce ("x86/entry/unwind: Create stack frames f
 v4.10) an exception leaves the address of its registers in ``bp``, marked by bit 0.
 """
 
+import re
+
 from drgn import Object, Program, offsetof, sizeof
 
 from rdmadiag.vmcore.frame_chain import FrameChain, Link
@@ -18,8 +20,8 @@ from rdmadiag.vmcore.unwind import Registers
 
 __all__ = ("X86Chain",)
 
-_PROLOGUE = b"\x55\x48\x89\xe5"
-"""``push %rbp; mov %rsp,%rbp``."""
+_PROLOGUE = re.compile(rb"\x55.{0,48}?\x48\x89\xe5", re.DOTALL)
+"""``push %rbp`` and ``mov %rsp,%rbp``; compilers put other instructions between them."""
 _IN_FIRST = 64
 _WITH_FRAMES = ("schedule", "schedule_timeout", "kthread", "worker_thread", "vfs_read")
 _AT_TOP = 48
@@ -51,7 +53,7 @@ class X86Chain(FrameChain):
         start = function.address
         if start not in self._framed:
             code = self.prog.read(start, min(function.size, _IN_FIRST))
-            self._framed[start] = _PROLOGUE in code
+            self._framed[start] = bool(_PROLOGUE.search(code))
         return self._framed[start]
 
     def sleeping(self, task: Object) -> Registers:

@@ -36,6 +36,8 @@ struct pt_regs { u64 r15; u64 bp; u64 bx; u64 ax; u64 orig_ax; u64 ip; u64 cs; u
 """
 INACTIVE = "struct inactive_task_frame { u64 r15; u64 bx; u64 bp; u64 ret_addr; };"
 FRAMED = b"\x66\x66\x66\x66\x90\x55\x48\x89\xe5"
+SCHEDULED = b"\x0f\x1f\x44\x00\x00\x55\x31\xc0\xb9\x0c\x00\x00\x00\x48\x89\xe5"
+"""The prologue of schedule_timeout in a 6.1 kernel with frame pointers, with other instructions in it."""
 PAC = 0xFF7F_0000_0000_0000
 """Bits 48 to 54 and 56 to 63: what the code takes in a kernel with 48 bits of address."""
 
@@ -314,9 +316,9 @@ def test_x86_before_inactive_task_frame():
     assert stack.problem == ""
 
 
-@pytest.mark.parametrize("below", [16, 32])
-def test_x86_inactive_task_frame(below):
-    machine = x86(INACTIVE)
+@pytest.mark.parametrize(("below", "code"), [(16, FRAMED), (32, SCHEDULED)])
+def test_x86_inactive_task_frame(below, code):
+    machine = x86(INACTIVE, code=code)
     first = kthread_x86(machine, below=below)
     machine.words(first - 0x40, 1, 2, first, machine.function("__schedule"))
     sleep_x86(machine, first - 0x40)
