@@ -59,6 +59,11 @@ def _run(args: argparse.Namespace) -> int:
         for item in _chosen(args.names):
             if item.kernels and kernel.series not in item.kernels:
                 continue
+            if kernel.arch.triplet and item.runs_our_programs:
+                say(
+                    f"not on {kernel.arch.name}: {item.name} runs this machine's programs in a guest"
+                )
+                continue
             try:
                 play(item, kernel, args.out)
             except (LabError, LookupError, FaultError, OSError, TarError) as error:

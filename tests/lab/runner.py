@@ -108,6 +108,8 @@ class Run:
 
     def _wanted(self, name: str) -> Dump | None:
         dump = self.scenario.dumps[name]
+        if dump.level and self.kernel.arch.triplet:
+            return None  # it cannot be filtered here
         return dump if not dump.kernels or self.kernel.series in dump.kernels else None
 
     def _log(self, guest: Guest) -> str:

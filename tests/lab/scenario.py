@@ -94,6 +94,11 @@ class Scenario:
     crash: bool = False
     attempts: int = 3
 
+    @property
+    def runs_our_programs(self) -> bool:
+        """Whether a guest has to run programs of this machine: a crash kernel's makedumpfile, the tool itself."""
+        return self.crash or any(word == "live" for word, _ in self.steps)
+
 
 def _only(where: str, given: dict[str, Any], allowed: set[str]) -> None:
     if extra := set(given) - allowed:
