@@ -52,7 +52,8 @@ def _of_directory(path: Path) -> CoreFile:
 
 
 def _is_part(core: CoreFile) -> bool:
-    return core.kdump is not None and core.kdump.part is not None
+    # Only plain files: makedumpfile does not flatten the parts of a split dump.
+    return core.kind == "kdump" and core.kdump is not None and core.kdump.part is not None
 
 
 def _frames(core: CoreFile) -> range:
