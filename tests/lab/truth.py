@@ -20,6 +20,7 @@ from drgn.helpers.linux.pid import for_each_task
 from drgn.helpers.linux.printk import get_dmesg
 from drgn.helpers.linux.sched import task_state_to_char
 
+from . import ulps
 from .build import own_module
 from .paths import LabError
 
@@ -42,9 +43,19 @@ DEBUG_MODULES = [
     "drivers/nvme/host/nvme-rdma",
     "drivers/nvme/target/nvmet",
     "drivers/nvme/target/nvmet-rdma",
+    "drivers/infiniband/ulp/srp/ib_srp",
+    "drivers/infiniband/ulp/srpt/ib_srpt",
+    "drivers/infiniband/ulp/iser/ib_iser",
+    "drivers/infiniband/ulp/isert/ib_isert",
+    "net/sunrpc/sunrpc",
+    "net/sunrpc/xprtrdma/rpcrdma",
+    "fs/nfs/nfs",
+    "fs/nfs/nfsv4",
+    "fs/nfsd/nfsd",
 ]
 INTERESTING = re.compile(
-    r"^(rds_|iw_|ib_|__ib_|rdma_|_destroy_id|destroy_cm_id|cm_|cma_|nvme|nvmf|siw_|rxe_|blk_mq_freeze)"
+    r"^(rds_|iw_|ib_|__ib_|rdma_|_destroy_id|destroy_cm_id|cm_|cma_|nvme|nvmf|siw_|rxe_|blk_mq_freeze|"
+    r"rpc_|xprt_|rpcrdma_|svc_rdma_|nfs4?_|srpt?_|isert?_)"
 )
 BARE_WAITS = re.compile(r"^(__flush_work|flush_work|blk_mq_freeze_queue_wait|__cancel_work)")
 LAST_FRAMES = ("entry_SYSCALL_64", "ret_from_fork", "ret_from_fork_asm")
@@ -518,6 +529,7 @@ def read(core: Path, kernel: Kernel, flavours: list[str]) -> tuple[dict[str, Any
         "rds_connections": _rds(reader, workers),
         "rdma_ids": _rdma_ids(reader, tasks),
         "nvme_controllers": _controllers(reader),
+        **ulps.read(reader.prog, reader.modules),
     }
-    truth["counts"] = _counts(truth)
+    truth["counts"] = _counts(truth) | ulps.counts(truth)
     return truth, get_dmesg(reader.prog).decode(errors="replace")

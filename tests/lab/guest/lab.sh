@@ -32,6 +32,7 @@ fault() { echo "$*" >/sys/module/labfault/parameters/do || die "labfault $*"; }
 NQN=nqn.2026-01.lab:sub
 # rdma_dev siw|siw-60s|rxe
 rdma_dev() {
+	[ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && return
 	modprobe crc32c_generic 2>/dev/null; modprobe crc32_generic 2>/dev/null
 	modprobe rdma_cm; modprobe ib_uverbs; modprobe rdma_ucm
 	case $1 in
@@ -92,6 +93,100 @@ host_connect() {
 	sleep 3
 }
 host_io() { for d in /dev/nvme*n1; do dd if=/dev/urandom of=$d bs=64k count=16 oflag=direct; dd if=$d of=/dev/null bs=64k count=16 iflag=direct; done 2>/dev/null; true; }
+
+# ---- NFS over RDMA ------------------------------------------------------------------------
+# nfs_server DEVICE CLIENT: exports a tmpfs; what mountd would say is written to the caches it fills
+nfs_server() {
+	rdma_dev $1 || return 1
+	modprobe nfsd; modprobe rpcrdma
+	mkdir -p /srv; mount -t tmpfs -o size=64m srv /srv
+	mount -t nfsd nfsd /proc/fs/nfsd
+	forever=2147483647
+	echo "nfsd $2 $forever lab" >/proc/net/rpc/auth.unix.ip/channel || die auth.unix.ip
+	# fsid=0, no_subtree_check, async, insecure, no_root_squash
+	echo "lab /srv $forever 9234 65534 65534 0" >/proc/net/rpc/nfsd.export/channel || die nfsd.export
+	printf 'lab 1 \\x00000000 %s /srv\n' $forever >/proc/net/rpc/nfsd.fh/channel || die nfsd.fh
+	echo "-2 -3 +4 +4.1 +4.2" >/proc/fs/nfsd/versions
+	echo 10 >/proc/fs/nfsd/nfsv4leasetime; echo 10 >/proc/fs/nfsd/nfsv4gracetime
+	echo 4 >/proc/fs/nfsd/threads || die nfsd
+	echo rdma 20049 >/proc/fs/nfsd/portlist || die "nfsd over RDMA"
+}
+# nfs_mount DEVICE SERVER [OPTIONS]
+nfs_mount() {
+	rdma_dev $1 || return 1
+	modprobe nfsv4; modprobe rpcrdma
+	mkdir -p /mnt
+	mount -t nfs4 -o vers=4.1,proto=rdma,port=20049,addr=$2,clientaddr=$LAB_ip,noac${3:+,$3} $2:/ /mnt || die "no mount"
+}
+# nfs_io: a process that asks for attributes, one that writes; both without end
+nfs_io() {
+	(while stat /mnt/written; do sleep 0.2; done >/dev/null 2>&1 &)
+	(while dd if=/dev/zero of=/mnt/written bs=64k count=4 oflag=direct; do sleep 0.2; done >/dev/null 2>&1 &)
+	# while the server's grace period lasts nothing is opened
+	n=0; while [ ! -s /mnt/written ]; do n=$((n + 1)); [ $n -gt 60 ] && { die "nothing was written"; return; }; sleep 1; done
+	sleep 2
+}
+
+# ---- SRP over RDMA/CM ---------------------------------------------------------------------
+# scsi_lun: a disk in memory for the target, in $lun
+scsi_lun() {
+	modprobe target_core_mod
+	grep -q /sys/kernel/config /proc/mounts || mount -t configfs c /sys/kernel/config
+	lun=/sys/kernel/config/target/core/rd_mcp_0/lab
+	[ -d $lun ] && return
+	mkdir -p $lun; echo rd_pages=4096 >$lun/control; echo 1 >$lun/enable
+}
+# srp_target DEVICE
+srp_target() {
+	rdma_dev $1 || return 1
+	scsi_lun; modprobe ib_srpt || die ib_srpt
+	port=0x$(sed s/://g /sys/class/infiniband/*/ports/1/gids/0)
+	tpg=/sys/kernel/config/target/srpt/$port/$port
+	mkdir -p $tpg || die "no SRP port $port"
+	mkdir $tpg/lun/lun_0; ln -s $lun $tpg/lun/lun_0/lab
+	# over RDMA/CM the target takes its own address for the initiator's name
+	acl=$tpg/acls/$LAB_ip
+	mkdir $acl $acl/lun_0; ln -s $tpg/lun/lun_0 $acl/lun_0/lab
+	echo 1 >$tpg/enable || die "SRP port"
+	echo 5555 >/sys/kernel/config/target/srpt/discovery_auth/rdma_cm_port || die "SRP listener"
+}
+# srp_login DEVICE SERVER GUID
+srp_login() {
+	rdma_dev $1 || return 1
+	modprobe sd_mod; modprobe ib_srp || die ib_srp
+	at=$(echo /sys/class/infiniband_srp/*/add_target)
+	echo "id_ext=$3,ioc_guid=$3,dest=$2:5555" >$at || die "no SRP login"
+	scsi_disk
+}
+scsi_disk() { n=0; while [ ! -b /dev/sd${1:-a} ]; do n=$((n + 1)); [ $n -gt 60 ] && { die "no disk"; return; }; sleep 0.5; done; }
+scsi_io() {
+	(while dd if=/dev/urandom of=/dev/sda bs=64k count=4 oflag=direct; do sleep 0.2; done >/dev/null 2>&1 &)
+	sleep 2
+}
+# ---- iSER: LIO's target, and iscsistart for the initiator -------------------------------------
+IQN=iqn.2026-01.lab
+iser_target() {
+	rdma_dev $1 || return 1
+	scsi_lun; modprobe iscsi_target_mod; modprobe ib_isert || die ib_isert
+	tpg=/sys/kernel/config/target/iscsi/$IQN:target/tpgt_1
+	mkdir -p $tpg || die "no iSCSI target"
+	mkdir $tpg/lun/lun_0; ln -s $lun $tpg/lun/lun_0/lab
+	for a in authentication=0 generate_node_acls=1 demo_mode_write_protect=0 cache_dynamic_acls=1; do
+		echo ${a#*=} >$tpg/attrib/${a%=*}
+	done
+	mkdir $tpg/np/$LAB_ip:3260; echo 1 >$tpg/np/$LAB_ip:3260/iser || die "no iSER portal"
+	echo 1 >$tpg/enable
+}
+# iser_login DEVICE SERVER
+iser_login() {
+	rdma_dev $1 || return 1
+	modprobe sd_mod; modprobe ib_iser || die ib_iser
+	mkdir -p /run/lock/iscsi /etc/iscsi; : >/etc/iscsi/iscsid.conf
+	timeout 100 iscsistart -i $IQN:client -t $IQN:target -g 1 -a $2 -P iface.transport_name=iser || die "no iSER login"
+	scsi_disk
+}
+
+srp_state() { grep -q $1 /sys/class/srp_remote_ports/*/state; }
 
 # ---- looking ------------------------------------------------------------------------------
 # in_stack N FUNCTION: at least N tasks have it in their stack
