@@ -37,7 +37,14 @@ _XPRT_BITS = {
     6: "CLOSING",
 }
 # Other things were at these numbers in earlier kernels, which had no xprt_sysfs either (v5.14).
-_LATER_BITS = {7: "OFFLINE", 8: "REMOVE", 9: "CONGESTED"}
+_LATER_BITS = {
+    7: "OFFLINE",
+    8: "REMOVE",
+    9: "CONGESTED",
+    10: "CWND_WAIT",
+    11: "WRITE_SPACE",
+    12: "SND_IS_COOKIE",
+}
 
 # Of enum rpc_display_format_t, the same since v2.6; BTF has no such type, as nothing is declared with it.
 _RPC_DISPLAY_PROTO = 2
