@@ -118,9 +118,10 @@ nfs_mount() {
 	mkdir -p /mnt
 	mount -t nfs4 -o vers=4.1,proto=rdma,port=20049,addr=$2,clientaddr=$LAB_ip,noac${3:+,$3} $2:/ /mnt || die "no mount"
 }
-# nfs_io: a process that asks for attributes, one that writes; both without end
+# nfs_io: a process that asks for attributes, one that reads through the page cache, one that writes past it; without end
 nfs_io() {
-	(while stat /mnt/written; do sleep 0.2; done >/dev/null 2>&1 &)
+	(while :; do stat /mnt/written; sleep 0.2; done >/dev/null 2>&1 &)
+	(while :; do echo 1 >/proc/sys/vm/drop_caches; cat /mnt/written; sleep 0.2; done >/dev/null 2>&1 &)
 	(while dd if=/dev/zero of=/mnt/written bs=64k count=4 oflag=direct; do sleep 0.2; done >/dev/null 2>&1 &)
 	# while the server's grace period lasts nothing is opened
 	n=0; while [ ! -s /mnt/written ]; do n=$((n + 1)); [ $n -gt 60 ] && { die "nothing was written"; return; }; sleep 1; done
