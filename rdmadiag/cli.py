@@ -1,5 +1,6 @@
 """The command line: it only names options; each sub-command is a module of :mod:`rdmadiag.commands`."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -239,13 +240,31 @@ def extract(
 @app.command()
 def shell(
     vmcore: Annotated[str, typer.Argument(help="The dump to look into.", metavar="VMCORE")],
+    script: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A Python file to run in place of the prompt.",
+            metavar="SCRIPT",
+            show_default=False,
+        ),
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(help="Its arguments, after --.", metavar="ARGUMENTS", show_default=False),
+    ] = None,
+    code: Annotated[
+        str | None, typer.Option("-c", help="Python to run in place of the prompt.", metavar="CODE")
+    ] = None,
     rules: Rules = None,
     debuginfo: DebugInfo = None,
 ) -> Result:
     """Open a drgn session on a dump, with the helpers loaded and the findings at hand."""
     from rdmadiag.commands import shell as command
 
-    return Result("", command.shell(vmcore, rules or (), debuginfo or ()))
+    run = None
+    if script or code is not None or not sys.stdin.isatty():
+        run = command.Script(code, script, arguments or ())
+    return Result("", command.shell(vmcore, rules or (), debuginfo or (), run))
 
 
 @app.command()

@@ -2,11 +2,15 @@
 
 import importlib
 import pkgutil
+import sys
+from code import InteractiveInterpreter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from drgn import Program
+from drgn import Program, set_default_prog
+from drgn.cli import default_globals, run_interactive
 
 import rdmadiag.vmcore.helpers
 from rdmadiag.commands.diagnose import Clock, conclude
@@ -22,22 +26,54 @@ _OURS = "rdmadiag.dump"
 """Where a program keeps what we made of it."""
 
 
-def shell(vmcore: str, rules: Sequence[Path] = (), debuginfo: Sequence[Path] = ()) -> int:
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What to run in place of a prompt: *code* of the command line, else the file *path*, else what standard input holds."""
+
+    code: str | None = None
+    path: Path | None = None
+    arguments: Sequence[str] = ()
+
+    def read(self) -> tuple[str | bytes, str]:
+        """
+        Return the program and its name.
+
+        :raises UserError: If the file cannot be read.
+        """
+        if self.code is not None:
+            return self.code, "<string>"
+        if self.path is None:
+            return sys.stdin.read(), "<stdin>"
+        try:
+            return self.path.read_bytes(), str(self.path)
+        except OSError as error:
+            raise UserError(f"{self.path}: {error.strerror}") from error
+
+
+def shell(
+    vmcore: str,
+    rules: Sequence[Path] = (),
+    debuginfo: Sequence[Path] = (),
+    script: Script | None = None,
+) -> int:
     """
-    Open a drgn session on *vmcore*.
+    Open a drgn session on *vmcore*, or run a script in one.
 
     Its globals are drgn's usual ones, all helpers of :mod:`rdmadiag.vmcore.helpers`, ``dump`` and ``report``.
 
-    :raises UserError: If the dump cannot be read.
+    :returns: The exit status: 1 when the script ended with an exception.
+    :raises UserError: If the dump or the script cannot be read.
     """
-    from drgn.cli import run_interactive
-
+    program = script.read() if script is not None else None
     dump = open_dump(vmcore, debuginfo)
     dump.prog.config[_OURS] = dump  # %rdmadiag must not lay its types over ours a second time
     report = examine(dump, rules)
 
     def names(given: dict[str, Any]) -> dict[str, Any]:
         return {**given, **helpers(), "dump": dump, "report": report}
+
+    if script is not None and program is not None:
+        return _run_script(dump.prog, *program, script, names(default_globals(dump.prog)))
 
     def banner(given: str) -> str:
         return (
@@ -47,6 +83,39 @@ def shell(vmcore: str, rules: Sequence[Path] = (), debuginfo: Sequence[Path] = (
 
     run_interactive(dump.prog, banner_func=banner, globals_func=names)
     return 0
+
+
+class _Runner(InteractiveInterpreter):
+    """Runs a program as Python runs one: a traceback when it fails, and then a status that tells."""
+
+    failed = False
+
+    def showtraceback(self) -> None:
+        """Show what went wrong."""
+        self.failed = True
+        super().showtraceback()
+
+    def showsyntaxerror(self, filename: str | None = None) -> None:
+        """Show where it is no Python."""
+        self.failed = True
+        super().showsyntaxerror(filename)
+
+
+def _run_script(
+    prog: Program, text: str | bytes, name: str, script: Script, names: dict[str, Any]
+) -> int:
+    set_default_prog(prog)
+    sys.argv = [name if script.path else "-c" if script.code is not None else "", *script.arguments]
+    sys.path.insert(0, str(script.path.absolute().parent) if script.path else "")
+    runner = _Runner({**names, "__name__": "__main__", "__file__": name})
+    try:
+        program = compile(text, name, "exec")
+    except (SyntaxError, ValueError, OverflowError):
+        runner.showsyntaxerror(name)
+        return 1
+    runner.runcode(program)
+    sys.stdout.flush()
+    return int(runner.failed)
 
 
 def examine(dump: Dump, rules: Sequence[Path] = ()) -> Report:
