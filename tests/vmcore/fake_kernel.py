@@ -267,7 +267,9 @@ class FakeKernel:
 
 def fake_dump(kernel: FakeKernel, *modules: str, complete: bool = True) -> SimpleNamespace:
     """Return what the collectors need of an opened dump."""
-    loaded = [SimpleNamespace(name=name, ranges=[], has_btf=True) for name in modules]
+    loaded = [
+        SimpleNamespace(name=name, ranges=[], has_btf=True, has_types=True) for name in modules
+    ]
 
     class Modules(list):
         problems = ()

@@ -34,7 +34,7 @@ _OF_DRIVER: dict[str, Callable[[Object], object]] = {
 
 def collect(view: View) -> Collected:
     """Return an ``rdma.cq`` fact for each completion queue of each device."""
-    if coverage := view.not_here(_KIND, "ib_core", "ib_wq", "struct rdma_restrack_entry"):
+    if coverage := view.not_here(_KIND, "ib_core", "ib_wq", "struct rdma_restrack_root"):
         return Collected(coverage=[coverage])
     problems: list[str] = []
     queues = (one for one in for_each_held(view, problems) if one.resource.type == "CQ")

@@ -33,8 +33,11 @@ _DESTROY_LOCALS = {"destroy_cm_id": "cm_id", "iw_cm_disconnect": "cm_id"}
 
 def collect(view: View) -> Collected:
     """Return an ``iwcm.cm_id`` fact for each identifier that an RDMA CM identifier leads to."""
-    for module, variable in (("iw_cm", "iwcm_wq"), ("rdma_cm", "dev_list")):
-        if coverage := view.not_here(_KIND, module, variable):
+    for module, variable, type_ in (
+        ("iw_cm", "iwcm_wq", "struct iwcm_id_private"),
+        ("rdma_cm", "dev_list", "struct rdma_id_private"),
+    ):
+        if coverage := view.not_here(_KIND, module, variable, type_):
             return Collected(coverage=[coverage])
     ids = id_table(view)
     problems = list(ids.problems)

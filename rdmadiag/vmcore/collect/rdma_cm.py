@@ -23,7 +23,7 @@ _KIND = KINDS[0]
 
 def collect(view: View) -> Collected:
     """Return an ``rdma_cm.id`` fact for each identifier that is bound to a device or referenced."""
-    if coverage := view.not_here(_KIND, "rdma_cm", "dev_list"):
+    if coverage := view.not_here(_KIND, "rdma_cm", "dev_list", "struct rdma_id_private"):
         return Collected(coverage=[coverage])
     ids = id_table(view)
     problems = list(ids.problems)

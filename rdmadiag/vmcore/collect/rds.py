@@ -47,7 +47,7 @@ _KIND = KINDS[0]
 
 def collect(view: View) -> Collected:
     """Return an ``rds.ib_connection`` fact for each path of each connection."""
-    if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash"):
+    if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash", "struct rds_connection"):
         return Collected(coverage=[coverage])
     facts: list[Fact] = []
     problems: list[str] = []

@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
 def collect(view: View) -> Collected:
     """Return an ``rdma.resource`` fact for each resource of each device."""
-    if coverage := view.not_here(_KIND, "ib_core", "ib_wq", "struct rdma_restrack_entry"):
+    if coverage := view.not_here(_KIND, "ib_core", "ib_wq", "struct rdma_restrack_root"):
         return Collected(coverage=[coverage])
     problems: list[str] = []
     facts = isolated(

@@ -180,8 +180,8 @@ class View:
         """
         try:
             self.prog[variable]
-            if type_:
-                self.prog.type(type_)
+            if type_ and not self.prog.type(type_).is_complete():
+                return self._missing(kind, module, f"'{type_}' is declared, not defined")
         except LookupError as error:
             return self._missing(kind, module, str(error))
         return None
@@ -191,8 +191,13 @@ class View:
         if self.dump.types == "none":
             return self.coverage(kind, "failed", "no types were found for this dump")
         if loaded := modules.named(module):
-            without = "" if loaded.has_btf else " and has no types (BTF) in the dump"
-            return self.coverage(kind, "failed", f"module {module} is loaded{without}: {error}")
+            reason = f"module {module} is loaded: {error}"
+            if not loaded.has_types:
+                reason = (
+                    f"module {module} is loaded and has no types (BTF) in the dump; "
+                    f"name its debug info with --debuginfo ({error})"
+                )
+            return self.coverage(kind, "failed", reason)
         if not modules.complete:
             return self.coverage(kind, "failed", f"{error}, and the module list is not complete")
         return self.coverage(kind, "absent", f"module {module} is not loaded")
