@@ -137,7 +137,7 @@ scsi_lun() {
 	[ -d $lun ] && return
 	mkdir -p $lun; echo rd_pages=4096 >$lun/control; echo 1 >$lun/enable
 }
-# srp_target DEVICE
+# srp_target DEVICE GUID-OF-THE-INITIATOR
 srp_target() {
 	rdma_dev $1 || return 1
 	scsi_lun; modprobe ib_srpt || die ib_srpt
@@ -145,8 +145,8 @@ srp_target() {
 	tpg=/sys/kernel/config/target/srpt/$port/$port
 	mkdir -p $tpg || die "no SRP port $port"
 	mkdir $tpg/lun/lun_0; ln -s $lun $tpg/lun/lun_0/lab
-	# over RDMA/CM the target takes its own address for the initiator's name
-	acl=$tpg/acls/$LAB_ip
+	# a port named by its GID knows initiators by their port ids
+	acl=$tpg/acls/0x0000000000000000$2
 	mkdir $acl $acl/lun_0; ln -s $tpg/lun/lun_0 $acl/lun_0/lab
 	echo 1 >$tpg/enable || die "SRP port"
 	echo 5555 >/sys/kernel/config/target/srpt/discovery_auth/rdma_cm_port || die "SRP listener"
