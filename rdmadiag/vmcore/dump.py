@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from drgn import FaultError, Object, Program
+from drgn import FaultError, Object, Program, offsetof
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.btf_store import BtfStore
@@ -131,7 +131,7 @@ class Dump:
     @cached_property
     def utsname(self) -> bytes:
         """``struct new_utsname``: six strings of 65 bytes; empty when it cannot be read."""
-        place, offset = self.info.symbol("init_uts_ns"), self.info.offset("uts_namespace.name")
+        place, offset = self.info.symbol("init_uts_ns"), self._uts_offset()
         if place is None or offset is None:
             return b""
         try:
@@ -141,6 +141,16 @@ class Dump:
             self.problems.append(Problem(what, "init_uts_ns"))
             return b""
         return raw
+
+    def _uts_offset(self) -> int | None:
+        """Return where ``struct uts_namespace`` has the names: VMCOREINFO of older kernels does not tell."""
+        told = self.info.offset("uts_namespace.name")
+        if told is not None:
+            return told
+        try:
+            return offsetof(self.prog.type("struct uts_namespace"), "name")
+        except LookupError:
+            return None
 
     def _uts(self, number: int) -> str:
         part = self.utsname[number * _UTS_LEN : (number + 1) * _UTS_LEN]

@@ -46,6 +46,14 @@ def test_a_dump_with_a_table_that_was_found_reads_as_one_that_tells(tmp_path, fo
     assert silent.symbol("schedule") == told.symbol("schedule")
 
 
+def test_the_host_is_told_by_types_where_vmcoreinfo_does_not_tell(tmp_path):
+    silent = DATA.replace(b"OFFSET(uts_namespace.name)", b"OFFSET(nothing_there.name)")
+    assert silent != DATA
+    dump, told = open_dump(source(tmp_path, silent)), shared(NAME)
+    assert dump.nodename
+    assert (dump.nodename, dump.version) == (told.nodename, told.version)
+
+
 def test_a_capsule_tells_where_the_table_is_and_is_not_searched(tmp_path, found):
     out, told, silent = tmp_path / "out", Reading(), Reading()
     told(open_dump(path_of(NAME)))
