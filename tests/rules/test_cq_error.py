@@ -108,6 +108,38 @@ def test_one_of_many_is_told() -> None:
     assert verdicts(cq_error(118), connection(), worker(), *others)[ON_CQ_ERROR] == ["confirmed"]
 
 
+@pytest.mark.parametrize("now", ["UP", "DOWN", "CONNECTING"])
+def test_a_drop_beside_it_that_was_got_over(now: str) -> None:
+    drops = [
+        event(
+            "rds.connection_dropped",
+            NOW - 117.9,
+            reason="qp event",
+            laddr="10.9.8.7",
+            faddr=f,
+            tos=0,
+        )
+        for f in ("10.9.8.6", "10.9.8.5")
+    ]
+    over = connection(faddr="10.9.8.5", state=now, shutdown_task=None, shutdown_wait_seconds=None)
+    assert verdicts(cq_error(118), *drops, connection(), worker(), over)[ON_CQ_ERROR] == [
+        "confirmed"
+    ]
+
+
+def test_a_worker_proves_nothing_of_a_connection_that_is_not_its_own() -> None:
+    dropped = event(
+        "rds.connection_dropped",
+        NOW - 117.9,
+        reason="qp event",
+        laddr="10.9.8.7",
+        faddr="10.9.8.5",
+        tos=0,
+    )
+    found = verdicts(cq_error(118), dropped, connection(), worker())[ON_CQ_ERROR]
+    assert sorted(found) == ["confirmed", "probable"]
+
+
 def test_rings_that_are_empty_are_not_waited_for() -> None:
     done = connection(recv_ring=ring(0), fastreg_full=True)
     found = verdicts(cq_error(118), done, worker())
