@@ -241,7 +241,7 @@ TABLES: dict[str, tuple[str, Columns]] = {
     "nvmet": (
         "nvmet.rdma_queue",
         {
-            "host": "host",
+            "host": "hostnqn",
             "subsystem": "subsystem",
             "queue": "index",
             "host queue": "host_queue",
@@ -272,7 +272,7 @@ TABLES: dict[str, tuple[str, Columns]] = {
             "calls": "calls",
             "oldest": "oldest_call_seconds",
             "mounts": "mounts",
-            "waiting": "waiting_behind",
+            "waiting": "callers",
         },
     ),
     "svcrdma": (
@@ -296,7 +296,7 @@ TABLES: dict[str, tuple[str, Columns]] = {
         {
             "target": "target",
             "device": "device",
-            "scsi host": "host",
+            "scsi host": "scsi_host",
             "state": "state",
             "port": "port_state",
             "failed": "failed_reconnects",

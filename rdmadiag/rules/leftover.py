@@ -24,7 +24,7 @@ def _pids(fields: dict[str, Any]) -> Iterator[int]:
     for name, value in fields.items():
         if isinstance(value, int) and (name in ("pid", "worker_pid") or name.endswith("_task")):
             yield value
-        elif name in ("behind", "waiting_behind") and isinstance(value, list):
+        elif name in ("behind", "waiting_behind", "callers") and isinstance(value, list):
             yield from (row["pid"] for row in value if isinstance(row.get("pid"), int))
         elif name == "deadlock":
             yield from value or ()

@@ -28,7 +28,7 @@ def transport(**fields: Any) -> Fact:
         "connect_due_seconds": None,
         "cm_state": None,
         "mounts": ["/data"],
-        "waiting_behind": [{"pid": 71, "comm": "stat", "what": "the call nfs 4 GETATTR"}],
+        "callers": [{"pid": 71, "comm": "stat", "what": "the call nfs 4 GETATTR"}],
     }
     return state("xprtrdma.transport", **(defaults | fields))
 

@@ -70,7 +70,7 @@ def test_coverage(name):
     assert (
         set(rows) == {kind for module in collectors() for kind in module.KINDS} - kinds_on_demand()
     )
-    absent = {CONNECTION if name in NVME else CONTROLLER, "xprtrdma.transport"}
+    absent = {CONNECTION if name in NVME else CONTROLLER, "xprtrdma.transport", "srp.target"}
     assert {kind: row.status for kind, row in rows.items()} == {
         kind: "absent" if kind in absent else "complete" for kind in rows
     }

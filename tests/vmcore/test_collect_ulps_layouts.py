@@ -216,7 +216,7 @@ def test_transport() -> None:
     )  # fmt: skip
     assert (row["calls"], row["procedures"]) == (1, ["nfs 3 GETATTR"])
     assert row["oldest_call_seconds"] == 60.0
-    assert row["waiting_behind"] == []
+    assert row["callers"] == []
 
 
 def test_unknown_bits_of_the_state_are_not_named() -> None:
@@ -227,7 +227,7 @@ def test_unknown_bits_of_the_state_are_not_named() -> None:
 def test_process_waits_for_its_call() -> None:
     kernel = Nfs()
     kernel.wait_for_call()
-    assert kernel.collect()["waiting_behind"] == [
+    assert kernel.collect()["callers"] == [
         {"pid": 71, "comm": "stat", "what": "the call nfs 3 GETATTR"}
     ]
     view = kernel.nfs_view()
@@ -243,7 +243,7 @@ def test_process_waits_for_its_call() -> None:
 def test_process_waits_for_a_file_behind_the_transport(how: str) -> None:
     kernel = Nfs()
     getattr(kernel, how)(kernel.file())
-    (waiting,) = kernel.collect()["waiting_behind"]
+    (waiting,) = kernel.collect()["callers"]
     assert waiting["pid"] == 71
     assert "NFS file" in waiting["what"]
 
@@ -252,7 +252,7 @@ def test_process_waits_for_a_file_behind_the_transport(how: str) -> None:
 def test_process_waits_for_a_file_of_another_kind(how: str) -> None:
     kernel = Nfs()
     getattr(kernel, how)(kernel.file("ext4"))
-    assert kernel.collect()["waiting_behind"] == []
+    assert kernel.collect()["callers"] == []
 
 
 def test_file_behind_a_transport_that_no_client_has() -> None:
@@ -264,7 +264,7 @@ def test_file_behind_a_transport_that_no_client_has() -> None:
     server = kernel.new("struct nfs_server", client=client)
     kernel.set(inode.i_sb.s_fs_info, server)
     kernel.wait_for_page(inode)
-    assert kernel.collect()["waiting_behind"] == []
+    assert kernel.collect()["callers"] == []
 
 
 def test_clients_in_a_circle_cost_what_is_behind_them() -> None:
@@ -326,7 +326,7 @@ def srp_kernel() -> tuple[UlpKernel, drgn.Object]:
     kernel.set(rport.reconnect_work.timer.expires, NOW + 8 * HZ)
     channels = kernel.new("struct srp_rdma_ch", 2)
     for channel in channels:
-        kernel.completions(channel.done, channel.tsk_mgmt_done)
+        kernel.completions(channel.done)
     kernel.set(channels[0].qp, kernel.qp)
     kernel.set(channels[0].connected, 1)
     target = kernel.new(
@@ -343,7 +343,7 @@ def test_srp_target() -> None:
     waiter = kernel.new("struct swait_queue", task=sleeper)
     kernel.list_init(target.ch[1].tsk_mgmt_done.wait.task_list, waiter.task_list)
     row = only(srp.collect(kernel.view("ib_srp")))
-    assert (row["device"], row["host"], row["target"]) == ("mlx4_1", 6, None)
+    assert (row["device"], row["scsi_host"], row["target"]) == ("mlx4_1", 6, None)
     assert (row["state"], row["port_state"], row["failed_reconnects"]) == ("LIVE", "BLOCKED", 4)
     assert (row["reconnect_due_seconds"], row["loss_due_seconds"]) == (8.0, None)
     assert (row["channel_count"], row["connected"]) == (2, 1)
@@ -498,7 +498,7 @@ def test_queue_of_the_nvme_target() -> None:
     kernel.set(queue.nvme_sq.ctrl, ctrl)
     row = only(nvmet_queue_collector.collect(kernel.view("nvmet_rdma")))
     assert (row["index"], row["host_queue"], row["state"]) == (7, 1, "DISCONNECTING")
-    assert (row["host"], row["subsystem"], row["controller"]) == ("nqn.host", "nqn.sub", 12)
+    assert (row["hostnqn"], row["subsystem"], row["controller"]) == ("nqn.host", "nqn.sub", 12)
     assert (row["recv_queue_size"], row["early_commands"], row["waiting_for_sends"]) == (128, 0, 3)
     assert (row["cm_state"], row["qp_state"], row["release_work"]) == ("DISCONNECT", "RTS", "idle")
 
@@ -507,7 +507,7 @@ def test_queue_that_no_host_has_connected_yet() -> None:
     kernel = UlpKernel()
     nvmet_queue(kernel)
     row = only(nvmet_queue_collector.collect(kernel.view("nvmet_rdma")))
-    assert (row["host"], row["subsystem"], row["controller"]) == (None, None, None)
+    assert (row["hostnqn"], row["subsystem"], row["controller"]) == (None, None, None)
 
 
 def test_task_that_sleeps_in_an_object_of_these_is_named() -> None:

@@ -23,8 +23,16 @@ _RECEIVERS = frozenset(
     (
         *("rds_recvmsg", "ucma_get_event", "ib_uverbs_event_read", "ib_uverbs_async_event_read"),
         *("ib_uverbs_comp_event_read", "ib_umad_read", "ib_ucm_event", "smc_rx_wait", "svc_recv"),
+        # Threads of the iSER target: one waits for logins, one until its connection ends.
+        *("isert_accept_np", "isert_get_rx_pdu"),
     )
 )
+# How the receivers wait, where it is not for a wait queue.
+_WAITS = _SCHEDULER | {
+    *("__down_common", "__down_interruptible", "down_interruptible"),
+    *("do_wait_for_common", "__wait_for_common", "wait_for_common"),
+    "wait_for_completion_interruptible",
+}
 
 
 def is_idle(state: str, functions: Sequence[str]) -> bool:
@@ -39,7 +47,9 @@ def is_idle(state: str, functions: Sequence[str]) -> bool:
     """
     if state not in ("S", "I"):
         return False
+    if next(dropwhile(_WAITS.__contains__, functions), "") in _RECEIVERS:
+        return True
     awake = list(dropwhile(_SCHEDULER.__contains__, functions))
     if not awake:
         return False
-    return awake[0] in _RECEIVERS or awake[1:2] == ["kthread"] or awake[0] == "kthread"
+    return awake[1:2] == ["kthread"] or awake[0] == "kthread"

@@ -39,10 +39,10 @@ def _fact(view: View, queue: Object) -> Fact:
     row.read("index", lambda: int(queue.idx.value_()))
     row.read("host_queue", lambda: int(queue.host_qid.value_()))
     row.read("state", lambda: nvmet_rdma_queue_state(queue))
-    row.fields |= dict.fromkeys(("host", "subsystem", "controller"))
+    row.fields |= dict.fromkeys(("hostnqn", "subsystem", "controller"))
     # A queue has no controller until the host's connect command has come.
     if (ctrl := row.value("ctrl", queue.nvme_sq.ctrl.read_)) is not None and ctrl:
-        row.read("host", lambda: c_string(ctrl.hostnqn))
+        row.read("hostnqn", lambda: c_string(ctrl.hostnqn))
         row.read("subsystem", lambda: c_string(ctrl.subsys.subsysnqn))
         row.read("controller", lambda: int(ctrl.cntlid.value_()))
     row.read("recv_queue_size", lambda: int(queue.recv_queue_size.value_()))
@@ -54,7 +54,7 @@ def _fact(view: View, queue: Object) -> Fact:
     row.read("cm_state", lambda: rdma_id_state(rdma_id_private(queue.cm_id)))
     row.read("release_work", lambda: work_state(view, queue.release_work))
     row.fields["problems"] = row.problems
-    text = f"target queue {row.fields['index']} {row.fields['state']}, of {row.fields['host']}"
+    text = f"target queue {row.fields['index']} {row.fields['state']}, of {row.fields['hostnqn']}"
     return view.fact(_KIND, row.fields, "struct nvmet_rdma_queue", address, text)
 
 

@@ -20,13 +20,15 @@ from rdmadiag.vmcore.helpers.timekeeping import seconds_until
 from rdmadiag.vmcore.helpers.wait import completion_for_each_task, mutex_for_each_waiter
 
 KINDS = ("srp.target",)
-ON_DEMAND = True
 _KIND = KINDS[0]
 
 
 def collect(view: View) -> Collected:
     """Return a ``srp.target`` fact for each target port that the initiator is logged in to."""
-    if coverage := view.not_here(_KIND, "ib_srp", "srp_client", "struct srp_target_port"):
+    coverage = view.not_loaded(_KIND, "ib_srp") or view.not_here(
+        _KIND, "ib_srp", "srp_client", "struct srp_target_port"
+    )
+    if coverage:
         return Collected(coverage=[coverage])
     problems: list[str] = []
     found = until_broken(for_each_srp_target(view.prog), problems, "the target ports")
@@ -39,7 +41,7 @@ def _fact(view: View, target: Object) -> Fact:
     row.fields["address"] = hex(address)
     row.read("device", lambda: ib_device_name(target.srp_host.srp_dev.dev))
     row.read("target", lambda: srp_target_destination(target))
-    row.read("host", lambda: int(target.scsi_host.host_no.value_()))
+    row.read("scsi_host", lambda: int(target.scsi_host.host_no.value_()))
     row.read("state", lambda: srp_target_state(target))
     row.read("qp_in_error", lambda: bool(target.qp_in_error))
     row.read("port_state", lambda: srp_rport_state(target))
@@ -77,7 +79,10 @@ def _channels(view: View, target: Object) -> list[Fields]:
 def _channel(view: View, ch: Object) -> Fields:
     """Return a channel's fields; ``waiters``: who waits for its connection or for a task management answer."""
     qp = ch.qp.read_()
-    waiting = [*completion_for_each_task(ch.done), *completion_for_each_task(ch.tsk_mgmt_done)]
+    waiting = list(completion_for_each_task(ch.done))
+    # Made ready when a task management request is first sent; never before.
+    if ch.tsk_mgmt_done.wait.task_list.next:
+        waiting += completion_for_each_task(ch.tsk_mgmt_done)
     return {
         "address": hex_or_none(ch.value_()),
         "connected": bool(ch.connected),

@@ -186,6 +186,13 @@ class View:
             return self._missing(kind, module, str(error))
         return None
 
+    def not_loaded(self, kind: str, module: str) -> Coverage | None:
+        """Return that a module is not loaded, ``None`` when it may be; no name of it is sought."""
+        modules = self.dump.modules
+        if modules.complete and not modules.named(module):
+            return self.coverage(kind, "absent", f"module {module} is not loaded")
+        return None
+
     def _missing(self, kind: str, module: str, error: str) -> Coverage:
         modules = self.dump.modules
         if self.dump.types == "none":

@@ -30,11 +30,7 @@ _MAX_NAMES = 8
 
 def collect(view: View) -> Collected:
     """Return an ``xprtrdma.transport`` fact for each RDMA transport of an RPC client."""
-    # Asked first: without the module nothing else has to be looked up.
-    modules = view.dump.modules
-    if modules.complete and not modules.named("rpcrdma"):
-        return Collected(coverage=[view.coverage(_KIND, "absent", "module rpcrdma is not loaded")])
-    if coverage := _without(view):
+    if coverage := view.not_loaded(_KIND, "rpcrdma") or _without(view):
         return Collected(coverage=[coverage])
     table = rpc_table(view)
     if table is None:
@@ -72,7 +68,7 @@ def _fact(view: View, table: RpcTable, xprt: Object) -> Fact:
     _add_connect(view, xprt, r_xprt, row)
     _add_cm(view, r_xprt, row)
     _add_calls(table.of(address), row)
-    row.fields |= {"mounts": _mounts(view, address), "waiting_behind": _waiting(view, address)}
+    row.fields |= {"mounts": _mounts(view, address), "callers": _waiting(view, address)}
     row.fields["problems"] = row.problems
     return view.fact(
         _KIND, row.fields, "struct rpcrdma_xprt", int(r_xprt.value_()), _text(row.fields)
