@@ -1,5 +1,6 @@
 """Helpers for sockets, pools and disks on the layouts of several kernels."""
 
+import drgn
 import pytest
 
 from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_for_each_ns, nvme_ns_disk_name
@@ -14,7 +15,7 @@ from rdmadiag.vmcore.helpers.rds_sock import (
     rds_sock_connected,
     rds_sock_for_each_inc,
 )
-from rdmadiag.vmcore.helpers.workqueue import pool_for_each_pending_work
+from rdmadiag.vmcore.helpers.workqueue import pool_for_each_pending_work, workqueue_name
 
 from .fake_kernel import FakeKernel
 
@@ -129,3 +130,10 @@ def test_the_mark_of_a_rescuer_is_no_work(layout):
     kernel.list_init(pool.worklist, *works)
     found = pool_for_each_pending_work(pool.address_of_())
     assert [one.value_() for one in found] == [work.address_]
+
+
+def test_a_workqueue_that_a_module_only_declares_has_a_name():
+    kernel = FakeKernel("struct workqueue_struct { u64 first; char name[24]; };")
+    wq = kernel.new("struct workqueue_struct", name="krdsd")
+    declared = kernel.prog.pointer_type(kernel.prog.struct_type("workqueue_struct"))
+    assert workqueue_name(drgn.Object(kernel.prog, declared, wq.address_)) == "krdsd"

@@ -53,7 +53,8 @@ def workqueue_name(wq: Object) -> str:
 
     :param wq: ``struct workqueue_struct *``
     """
-    return c_string(wq.name)
+    # A module's DWARF only declares the type; the kernel's own is asked for.
+    return c_string(cast("struct workqueue_struct *", wq).name)
 
 
 def workqueue_flag_names(wq: Object) -> list[str]:
