@@ -148,9 +148,10 @@ class Dump:
         if told is not None:
             return told
         try:
-            return offsetof(self.prog.type("struct uts_namespace"), "name")
+            offset: int = offsetof(self.prog.type("struct uts_namespace"), "name")
         except LookupError:
             return None
+        return offset
 
     def _uts(self, number: int) -> str:
         part = self.utsname[number * _UTS_LEN : (number + 1) * _UTS_LEN]
