@@ -55,7 +55,7 @@ def encodable(text: str) -> str:
 
 def clean(report: Report) -> Report:
     """Return *report* with all its strings made visible, for every renderer but JSON."""
-    return rewrite(report, _clean)
+    return rewrite(report, _clean, visible)
 
 
 def _clean(path: Path, text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,6 +11,8 @@ from rdmadiag.report.model import Report
 
 LIMIT = 512 << 20
 """Bytes: far above what a full report has, far below what would hurt."""
+DEPTH = 64
+"""Levels of dicts and lists in fields; ours have four."""
 
 
 def load(path: Path) -> Report:
@@ -19,11 +22,39 @@ def load(path: Path) -> Report:
     :raises UserError: Not readable, not JSON, or not a report of schema 1.
     """
     try:
-        return msgspec.json.decode(_read(path), type=Report)
+        report = msgspec.json.decode(_read(path), type=Report)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{path}: no rdmadiag report of schema 1: {error}") from error
+    if what := _beyond_reason(report):
+        raise UserError(f"{path}: no rdmadiag report of schema 1: {what}")
+    return report
+
+
+def _beyond_reason(report: Report) -> str:
+    """Return what no report that we made has, and no renderer could show."""
+    numbers = (n for i in report.inputs for n in (i.bytes, i.records, i.unparsed))
+    if any(abs(number) >= 1 << 63 for number in numbers):
+        return "a number beyond 64 bits"
+    parts: list[Any] = [report.tables]
+    for finding in report.findings:
+        parts.append(finding.subject)
+        parts += [part for row in finding.evidence for part in (row.fields, row.where)]
+    return f"nested deeper than {DEPTH}" if _is_deep(parts) else ""
+
+
+def _is_deep(values: list[Any]) -> bool:
+    for _ in range(DEPTH):
+        values = [
+            inner
+            for value in values
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not values:
+            return False
+    return True
 
 
 def _read(path: Path) -> bytes:

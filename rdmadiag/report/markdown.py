@@ -242,6 +242,9 @@ def _checks(report: Report) -> Lines:
             for why, names in view.by_reason(checks, labels).items():
                 yield f"- ruled-out, {escape(why)} ({len(names)}): {', '.join(map(code, names))}"
             continue
+        if outcome == "fired":
+            yield from (f"- fired: {code(c.id)}, {escape(c.reason)}" for c in checks)
+            continue
         yield f"- {outcome} ({len(checks)}): {', '.join(code(c.id) for c in checks)}"
 
 

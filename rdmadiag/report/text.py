@@ -26,6 +26,8 @@ _FIX = {"missing": "not in this kernel", "present": "in this kernel", "unknown":
 EVIDENCE = 16
 STACK = 14
 EVENTS = 30
+MEMBERS = 100
+"""Findings of one group that are shown."""
 
 Rows = Iterator[RenderableType]
 
@@ -128,17 +130,20 @@ def _many(group: Group, chain: "Chain") -> Rows:
     """Tell what findings of one diagnosis have in common once, then of each what differs; the first is drawn."""
     yield from _heading(group)
     shared, first = group.shared, group.members[0]
-    rows = [(m.label, view.subject_text(m.finding.subject)) for m in group.members]
+    members, more = group.members[:MEMBERS], len(group) - MEMBERS
+    rows = [(m.label, view.subject_text(m.finding.subject)) for m in members]
     yield indented(_pairs([("diagnosis", shared.id), *rows]))
     yield from sketch(picture(first.finding))
     yield from chain.rows(Member(group.label, shared, shared), "Evidence for all of them")
     yield from _steps(shared)
     yield from _fixes(shared.fixes)
     yield from _why(shared)
-    for member in group.members:
+    for member in members:
         yield from _differing(member, shared)
         yield from chain.rows(member) if member is first else chain.bare(member)
         yield from _own_steps(member.own)
+    if more > 0:
+        yield Text(f"and {more:,} more like these, in the JSON report")
 
 
 def _differing(member: Member, shared: Finding) -> Rows:
@@ -301,6 +306,9 @@ def _checks(report: Report) -> Rows:
         if outcome in ("ruled-out", "explained"):
             for why, names in view.by_reason(checks, labels).items():
                 yield indented(Text.assemble(", ".join(names), (f": {why}", "dim")))
+        elif outcome == "fired":
+            for check in checks:
+                yield indented(Text.assemble(check.id, (f": {check.reason}", "dim")))
         else:
             yield indented(Text(", ".join(c.id for c in checks)))
 

@@ -5,10 +5,12 @@ import re
 import unicodedata
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
 from rdmadiag.data import data_dir
+from rdmadiag.errors import UserError
 from rdmadiag.report import compare, compared, markdown
 from rdmadiag.report.escape import encodable, visible
 from rdmadiag.report.load import load
@@ -186,3 +188,37 @@ def test_comparison_obeys_nothing(payload, format):
 def test_visible(text, shown):
     assert visible(text) == shown
     assert visible("a\nb", lines=True) == "a\nb"
+
+
+@pytest.mark.parametrize("format", [f for f in FORMATS if f != "json"])
+def test_names_of_fields_are_not_obeyed_either(format):
+    evil = "\x1b[2J\u202e<script>"
+    finding = SAMPLE.findings[0]
+    rows = [msgspec.structs.replace(e, fields={evil: {evil: 1}}) for e in finding.evidence]
+    finding = msgspec.structs.replace(finding, subject={evil: 1}, evidence=rows)
+    report = msgspec.structs.replace(
+        SAMPLE, findings=[finding], facts={evil: 1}, tables={evil: [{evil: 1}]}
+    )
+    text = render(report, format)
+    assert forbidden(text) == set()
+    if format == "html":
+        assert "<script>" not in text.replace("<script>", "", 1).partition("</main>")[0]
+
+
+def nested(levels):
+    value = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [({"fields": nested(300)}, "nested"), ({"bytes": 10**400}, "64 bits")]
+)
+def test_a_report_beyond_reason_is_refused(change, words, tmp_path):
+    rows = json.loads(render(SAMPLE, "json"))
+    (rows["findings"][0]["evidence"] if "fields" in change else rows["inputs"])[0].update(change)
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(rows))
+    with pytest.raises(UserError, match=words):
+        load(path)
