@@ -21,6 +21,8 @@ from rdmadiag.rules.schema import Diagnosis, Verdict
 Outcome = Literal["fired", "ruled-out", "not-applicable", "could-not-run"]
 SPAN = "log.span"
 """Fact that a log gives for each host: from when to when it speaks of it."""
+MORE = "more may be there"
+"""What the reason of a rule that fired says when it could not look at everything."""
 SHOWN_REASONS = 3
 """How many candidates a ruled-out reason names before it counts the rest."""
 
@@ -102,7 +104,9 @@ def _run(rule: Diagnosis, store: FactStore) -> Result:
         else:
             reasons.append(reason)
     if fired:
-        return Result(rule, "fired", f"{len(fired)} found", fired)
+        lost = _coverage_lost(rule, reasons, store)
+        more = f"; {MORE}: {_lost(lost, store)}" if lost else ""
+        return Result(rule, "fired", f"{len(fired)} found{more}", fired)
     outcome, reason = _outcome(rule, reasons, store)
     return Result(rule, outcome, reason)
 
@@ -168,28 +172,37 @@ def _why_not(rule: Diagnosis, candidate: Candidate, names: Mapping[str, Any]) ->
 
 def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Outcome, str]:
     """Tell ruled out, not applicable and could not run apart for a rule that did not fire."""
-    kinds = {k for c in rule.clues.values() for k in clue_kinds(c)} | set(rule.needs)
-    anchors = {k for c in rule.clues.values() if c.anchor for k in clue_kinds(c)} | set(rule.needs)
-    rows = [c for c in store.collected.coverage if c.kind in kinds]
-    lost = [c for c in rows if c.status in ("failed", "partial") and (reasons or c.kind in anchors)]
+    lost = _coverage_lost(rule, reasons, store)
     if lost:
         return "could-not-run", _lost(lost, store)
     shown = [r for r in reasons if r]
     if reasons:
         more = f" (and {len(reasons) - len(shown)} more)" if len(reasons) > len(shown) else ""
         return "ruled-out", "; ".join(shown) + more
+    anchors = _anchors(rule)
     seen = store.of(anchors)
     if seen:
         return (
             "ruled-out",
             f"{len(seen)} looked at ({', '.join(sorted({f.kind for f in seen}))}), none in the state this is about",
         )
-    absent = sorted(
-        {c.reason for c in rows if c.status == "absent" and c.kind in anchors and c.reason}
-    )
+    rows = [c for c in store.collected.coverage if c.status == "absent" and c.kind in anchors]
+    absent = sorted({c.reason for c in rows if c.reason})
     return "not-applicable", "; ".join(
         absent
     ) or f"nothing of it in the inputs ({', '.join(sorted(anchors))})"
+
+
+def _anchors(rule: Diagnosis) -> set[str]:
+    return {k for c in rule.clues.values() if c.anchor for k in clue_kinds(c)} | set(rule.needs)
+
+
+def _coverage_lost(rule: Diagnosis, reasons: list[str], store: FactStore) -> list[Coverage]:
+    """Return what a rule needed and could not be read: what candidates come from, and if some were none, all it looks at."""
+    kinds = {k for c in rule.clues.values() for k in clue_kinds(c)} if reasons else set()
+    kinds |= _anchors(rule)
+    rows = (c for c in store.collected.coverage if c.kind in kinds)
+    return [c for c in rows if c.status in ("failed", "partial")]
 
 
 def _lost(rows: list[Coverage], store: FactStore) -> str:

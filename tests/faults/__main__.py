@@ -26,17 +26,19 @@ def main(count: int = 225) -> int:
                     "trials": 1,
                     "broke": bool(verdict.seen.broke),
                     "refused": bool(verdict.seen.refused),
-                    "told": verdict.seen.told,
+                    "told": bool(verdict.seen.unsure),
+                    "lost": bool(verdict.lost),
+                    "silent": bool(verdict.silent),
+                    "weaker": bool(verdict.weaker),
                     "invented": bool(verdict.invented),
-                    "lost": verdict.lost,
-                    "silent": verdict.silent,
                 }
             )
             if verdict.seen.broke or verdict.invented or verdict.silent:
                 bad += 1
-                found = verdict.seen.broke or sorted(verdict.invented) or "lost without a word"
+                silent = [f"lost without a word: {one}" for one in sorted(verdict.silent)]
+                found = verdict.seen.broke or [*sorted(verdict.invented), *silent]
                 sys.stdout.write(f"{damage}: {found}\n")
-    names = ("trials", "broke", "refused", "told", "lost", "silent", "invented")
+    names = ("trials", "broke", "refused", "told", "lost", "silent", "weaker", "invented")
     sys.stdout.write(f"{'damage':22}" + "".join(f"{name:>10}" for name in names) + "\n")
     total: Counter[str] = sum(figures.values(), Counter())
     for kind, row in [*figures.items(), ("all", total)]:

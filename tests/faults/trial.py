@@ -1,6 +1,7 @@
 """One trial: a damaged dump is diagnosed in a process of its own, and compared with the undamaged one."""
 
 import multiprocessing
+import resource
 import traceback
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +12,8 @@ from rdmadiag.commands.shell import examine
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Where
 from rdmadiag.report.model import Report
+from rdmadiag.report.view import EXPLAINED
+from rdmadiag.rules.engine import MORE
 from rdmadiag.vmcore.collect.run import collect_dump
 from rdmadiag.vmcore.dump import open_dump
 
@@ -18,6 +21,7 @@ from .damage import Damage, damaged
 
 SAMPLES = Path(__file__).parents[2] / "sample_dumps"
 LIMIT_SECONDS = 10
+"""Of the processor; a busy machine may take many times as long."""
 
 
 @dataclass
@@ -26,15 +30,15 @@ class Seen:
     What a report says.
 
     :ivar findings: (id, subject) of those above info.
-    :ivar subsumed: Ids of those that give way to a more telling one.
-    :ivar told: Whether it says that something could not be read.
+    :ivar explained: Of diagnoses that give way to more telling ones, which these are.
+    :ivar unsure: Diagnoses that say that they could not look at everything.
     :ivar refused: Why nothing could be read at all.
     :ivar broke: Traceback, or that it took too long.
     """
 
     findings: set[tuple[str, str]] = field(default_factory=set)
-    subsumed: set[str] = field(default_factory=set)
-    told: bool = False
+    explained: dict[str, set[str]] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
     refused: str = ""
     broke: str = ""
 
@@ -57,9 +61,12 @@ def undamaged(sample: str) -> Seen:
 def _seen(report: Report) -> Seen:
     return Seen(
         {(f.id, str(sorted(f.subject.items()))) for f in report.findings if f.severity != "info"},
-        {c.id for c in report.checks if c.reason.startswith("explained by")},
-        any(c.outcome == "could-not-run" for c in report.checks)
-        or any(one.problems for one in report.inputs),
+        {
+            c.id: set(c.reason.removeprefix(EXPLAINED).split(", "))
+            for c in report.checks
+            if c.reason.startswith(EXPLAINED)
+        },
+        {c.id for c in report.checks if c.outcome == "could-not-run" or MORE in c.reason},
     )
 
 
@@ -73,9 +80,9 @@ def run(damage: Damage, folder: Path) -> Seen:
     child.start()
     theirs.close()
     try:
-        return ours.recv() if ours.poll(LIMIT_SECONDS) else Seen(broke="took too long")
+        return ours.recv() if ours.poll(30 * LIMIT_SECONDS) else Seen(broke="took too long")
     except EOFError:
-        return Seen(broke="the process died")
+        return Seen(broke="the process died, or took too long")
     finally:
         child.kill()
         child.join()
@@ -83,6 +90,7 @@ def run(damage: Damage, folder: Path) -> Seen:
 
 
 def _child(damage: Damage, folder: Path, out: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_SECONDS, LIMIT_SECONDS))
     try:
         path = SAMPLES / damage.sample / "vmcore"
         seen = _seen(examine(damaged(damage, path, places_of(damage.sample), folder)))
@@ -101,20 +109,31 @@ class Verdict:
     seen: Seen
 
     @property
-    def invented(self) -> set[tuple[str, str]]:
-        """Findings that the undamaged dump does not have, not even for a more telling one to explain."""
-        whole = undamaged(self.damage.sample)
-        known = {name for name, _ in whole.findings} | whole.subsumed
+    def lost(self) -> set[tuple[str, str]]:
+        """Findings of the undamaged dump that are not there."""
+        if self.seen.refused or self.seen.broke:
+            return set()
+        return undamaged(self.damage.sample).findings - self.seen.findings
+
+    @property
+    def silent(self) -> set[tuple[str, str]]:
+        """Those of them whose own diagnosis does not say that it could not look at everything."""
+        return {one for one in self.lost if one[0] not in self.seen.unsure}
+
+    @property
+    def new(self) -> set[tuple[str, str]]:
+        """Findings of a diagnosis that the undamaged dump has none of."""
+        known = {name for name, _ in undamaged(self.damage.sample).findings}
         return {one for one in self.seen.findings if one[0] not in known}
 
     @property
-    def lost(self) -> bool:
-        """Whether a finding of the undamaged dump is not there."""
-        return not self.seen.refused and bool(
-            undamaged(self.damage.sample).findings - self.seen.findings
-        )
+    def weaker(self) -> set[tuple[str, str]]:
+        """Those of them that say a part of what a finding says that is lost, and is said to be: they gave way to it."""
+        explained = undamaged(self.damage.sample).explained
+        lost = {name for name, _ in self.lost}
+        return {one for one in self.new if explained.get(one[0], set()) & lost & self.seen.unsure}
 
     @property
-    def silent(self) -> bool:
-        """Whether a finding is lost and nothing says that something could not be read."""
-        return self.lost and not self.seen.told
+    def invented(self) -> set[tuple[str, str]]:
+        """The others."""
+        return self.new - self.weaker
