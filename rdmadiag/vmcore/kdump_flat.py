@@ -54,7 +54,7 @@ class FlatFile:
 
 def _pieces(file: int) -> list[tuple[int, int, int]]:
     """Return where in the whole file each piece belongs, its size, and where it is in this one."""
-    found = []
+    found: list[tuple[int, int, int]] = []
     size, place = os.fstat(file).st_size, _FIRST
     while len(found) < _MAX_PIECES:
         head = os.pread(file, _PIECE.size, place)
