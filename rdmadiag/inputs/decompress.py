@@ -8,7 +8,7 @@ from rdmadiag.inputs.streams import Report, Stream
 
 INPUT_CHUNK = 64 << 10
 SMALL_CHUNK = 1 << 10
-OUTPUT_CHUNK = 1 << 20
+OUTPUT_CHUNK = 512 << 10
 _LONG_LINE = 4096
 
 
@@ -112,7 +112,10 @@ class Decompressed:
     def read(self, size: int, /) -> bytes:
         """Return at most *size* bytes, ``b""`` at the end."""
         while not self._pending and not self._done:
-            self._pending = memoryview(self._step())
+            out = self._step()
+            if 0 < len(out) <= size:
+                return out
+            self._pending = memoryview(out)
         data, self._pending = bytes(self._pending[:size]), self._pending[size:]
         return data
 

@@ -81,6 +81,8 @@ class Assembler:
 
     def feed(self, line: Line) -> list[Unit]:
         """Take in the next line; return the records that are complete."""
+        if line.whole:
+            return self._whole_record(line)
         units: list[Unit] = []
         for piece in self._whole(line):
             if self._layout.style == "export":
@@ -98,6 +100,16 @@ class Assembler:
             for piece in unquoted(last):
                 units += self._line(piece, lines.text_of(piece.raw)[0])
         return units + self._close()
+
+    def _whole_record(self, line: Line) -> list[Unit]:
+        """Take in a line that is a record, and close it."""
+        text = lines.text_of(line.raw)[0]
+        parsed = parse(text, self._layout.hints) if self._open is None else None
+        if parsed is None or parsed.announces or self._announced:
+            return self._text_line(line, text) + self._close()
+        parts = wrapping.parted(parsed, self._layout.hints)
+        self.tally.records += len(parts)
+        return [Unit(line.number, line.offset, line.raw, part, headed=True) for part in parts]
 
     def _whole(self, line: Line) -> list[Line]:
         """Put the soft breaks of quoted-printable together."""

@@ -6,6 +6,7 @@ that is longer than a line may be is cut, and the rest of it counted but not kep
 decompressed by a second thread while the first one searches the block before.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ CONTEXT = 16 << 10
 STRIPE = 16 << 10
 NEWLINE = 0x0A
 NUL_RUN = b"\0" * 8
+AHEAD = 4
+"""Reads that another thread is ahead."""
 
 
 @dataclass(slots=True)
@@ -201,7 +204,7 @@ class Blocks:
         """Fill the buffer up from the stream; say whether the stream has ended."""
         view = memoryview(buffer)[: max(filled, min(len(buffer), filled + self._block))]
         while filled < len(view):
-            if isinstance(self._stream, FileStream):
+            if isinstance(self._stream, FileStream | _Ahead):
                 count = self._stream.readinto(view[filled:])
             else:
                 data = self._stream.read(len(view) - filled)
@@ -236,19 +239,27 @@ class Blocks:
 
 
 class _Ahead:
-    """A stream that is read, and so decompressed, by another thread while what it gave is worked on."""
+    """
+    A stream that is read, and so decompressed, by another thread while what it gave is worked on.
+
+    That thread is some reads ahead: the pieces that it gets at once differ in size.
+    """
 
     def __init__(self, stream: Stream, pool: "ThreadPoolExecutor", size: int) -> None:
         self._stream = stream
         self._pool = pool
         self._size = size
         self._left = memoryview(b"")
-        self._next = pool.submit(stream.read, size)
+        self._next = deque(pool.submit(stream.read, size) for _ in range(AHEAD))
+
+    def readinto(self, view: memoryview) -> int:
+        if not self._left:
+            self._left = memoryview(self._next.popleft().result())
+            self._next.append(self._pool.submit(self._stream.read, self._size))
+        count = min(len(view), len(self._left))
+        view[:count], self._left = self._left[:count], self._left[count:]
+        return count
 
     def read(self, size: int, /) -> bytes:
-        if not self._left:
-            self._left = memoryview(self._next.result())
-            if self._left:
-                self._next = self._pool.submit(self._stream.read, self._size)
-        data, self._left = bytes(self._left[:size]), self._left[size:]
-        return data
+        buffer = bytearray(size)
+        return bytes(buffer[: self.readinto(memoryview(buffer))])

@@ -14,6 +14,7 @@ KEY = 7
 MAX_KEYS = 8192
 MAX_WRAPPED = 20_000
 
+_TEXT = bytes(c for c in range(256) if c >= 0x20 and c != 0x7F) + b"\0\t\n\r\x1b"
 _CSV_ROW = re.compile(rb"\"?\d{4}-\d\d-\d\d[T ]|\"?\d{10}")
 
 
@@ -44,6 +45,8 @@ class Census:
         key = line[:KEY]
         known = self._keys.get(key)
         if known is None:
+            if is_garbage(line):
+                return False
             text = line[:400].decode("utf-8", "backslashreplace")
             known = parse(text, self.layout.hints) is not None
             if len(self._keys) < MAX_KEYS and key.strip():
@@ -110,6 +113,9 @@ class Census:
 
     def _is_rest(self, before: bytes, line: bytes, *, headed: bool) -> bool:
         """Tell whether *line* goes on with the record *before*; else count it as what it is."""
+        if is_garbage(line):
+            self.tally.unparsed += 1
+            return False
         text = line[:400].decode("utf-8", "backslashreplace")
         last = before[-400:].decode("utf-8", "backslashreplace")
         width, bare = len(before.rstrip(b"\r")), self.layout.bare_traces
@@ -120,6 +126,15 @@ class Census:
         elif not wrapping.is_elision(text) and not (headed and text[:1] in " \t"):
             self.tally.unparsed += 1
         return False
+
+
+def is_garbage(line: bytes) -> bool:
+    """
+    Tell whether a line is no text, but for what a search may find in it.
+
+    Text has no control bytes to speak of, in whatever encoding; what else there is has one in nine.
+    """
+    return len(line[:400].translate(None, _TEXT)) * 16 > len(line[:400])
 
 
 def _line(block: Block, start: int) -> bytes:

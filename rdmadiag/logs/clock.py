@@ -99,7 +99,7 @@ class Clock:
         wall = self._wall(stamp, order)
         if len(self.hosts) >= MAX_HOSTS and host not in self.hosts:
             host = ""
-        state = self.hosts.setdefault(host, HostClock())
+        state = self.hosts.get(host) or self.hosts.setdefault(host, HostClock())
         self._count_boots(state, stamp, wall, booted=booted)
         state.seen = True
         if wall is not None:

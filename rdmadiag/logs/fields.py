@@ -3,6 +3,7 @@
 import errno
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 Value = str | int | float | bool | None
@@ -11,6 +12,7 @@ _ERRNO = re.compile(r"-?(\d+|[A-Z]+)")
 WORD = 1 << 32
 
 
+@lru_cache(maxsize=4096)
 def address(text: str) -> str:
     """Return an IP address as Python's ipaddress prints it, a mapped IPv4 address as IPv4; else the text."""
     try:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import re
 
 MAX_LAYERS = 4
+MAX_HEADS = 4096
+MAX_HEAD = 100
+KERNEL_TAG = " kernel: ["
 _KERNEL = frozenset(("kernel", "vmunix"))
 
 
@@ -45,10 +48,12 @@ class Hints:
 
     :ivar hosts: Words that are hosts where one can stand, short and in lower case.
     :ivar tagless: No tag follows the host: a word with a colon belongs to the message.
+    :ivar heads: What the heads of kernel records say that were read last, up to the kernel's own stamp.
     """
 
     hosts: set[str] = field(default_factory=set)
     tagless: bool = False
+    heads: dict[str, Parsed | None] = field(default_factory=dict, repr=False, compare=False)
 
 
 def strip_lead(text: str) -> str:
@@ -75,7 +80,32 @@ def parse(text: str, hints: Hints) -> Parsed | None:
         text = strip_lead(text)
     if text.startswith("^C"):
         text = text[2:].lstrip()
-    return _layer(text, hints, MAX_LAYERS) or _dateless(text, hints)
+    return _of_kernel(text, hints) or _layer(text, hints, MAX_LAYERS) or _dateless(text, hints)
+
+
+def _of_kernel(text: str, hints: Hints) -> Parsed | None:
+    """
+    Read a record of the kernel whose head, up to the kernel's own stamp, was read before.
+
+    In a flood many records share date, host and tag.
+    """
+    end = text.find(KERNEL_TAG, 0, MAX_HEAD) + len(KERNEL_TAG) - 1
+    if end < len(KERNEL_TAG) or text.startswith("[ID", end):
+        return None
+    head = text[:end]
+    if head in hints.heads:
+        outer = hints.heads[head]
+    else:
+        outer = _layer(head, hints, MAX_LAYERS)
+        if outer is not None and (outer.ident != "kernel" or outer.message or outer.announces):
+            outer = None
+        if len(hints.heads) >= MAX_HEADS:
+            hints.heads.clear()
+        hints.heads[head] = outer
+    inner = _uptime(text[end:], hints, MAX_LAYERS - 2) if outer else None
+    if outer is None or inner is None:
+        return None
+    return _filled(inner, outer)
 
 
 def _dateless(text: str, hints: Hints) -> Parsed | None:
@@ -247,6 +277,11 @@ def _inside(outer: Parsed, hints: Hints, left: int) -> Parsed:
         return outer
     if outer.ident not in _KERNEL and outer.ident and inner.ident != "kernel":
         return outer
+    return _filled(inner, outer)
+
+
+def _filled(inner: Parsed, outer: Parsed) -> Parsed:
+    """Return the record *inner* with what only the head around it says."""
     inner.stamp = inner.stamp.filled(outer.stamp)
     inner.host = inner.host or outer.host
     inner.ident = inner.ident or outer.ident

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmadiag.logs.alike import Shapes, needle
 from rdmadiag.logs.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -256,10 +257,18 @@ def groups_of(match: "re.Match[str]") -> Groups:
 
 def find_header(message: str, headers: tuple[Header, ...]) -> tuple[Header, Groups] | None:
     """Return the header that *message* is, with its fields."""
-    for header in headers:
+    for header in _POSSIBLE[id(headers)].of(message):
         if any(x in message for x in header.needs) and (match := header.pattern.search(message)):
             return header, groups_of(match) | dict(header.extra)
     return None
+
+
+def _possible(headers: tuple[Header, ...]) -> Shapes[list[Header]]:
+    needles = [(h, [needle(x) for x in h.needs]) for h in headers]
+    return Shapes(lambda shape: [h for h, texts in needles if any(x in shape for x in texts)])
+
+
+_POSSIBLE = {id(headers): _possible(headers) for headers in (HEADERS, TASK_HEADERS)}
 
 
 def literals() -> Iterator[str]:

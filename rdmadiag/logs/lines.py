@@ -21,11 +21,13 @@ class Line:
     :ivar number: Line number from 1.
     :ivar offset: Byte offset in the (decompressed) log.
     :ivar raw: Without its line end, and no longer than a line may be.
+    :ivar whole: It is a record: it has a head, so has the next line, and nothing in it needs repair.
     """
 
     number: int
     offset: int
     raw: bytes
+    whole: bool = False
 
 
 def pieces(line: Line) -> list[Line]:

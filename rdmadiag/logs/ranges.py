@@ -35,8 +35,8 @@ SMALLEST_DENSE = 6 << 20
 """The same where every line or so must be read: a flood."""
 
 PROBES, PROBE = 8, 64 << 10
-DENSE = 8
-"""A hit in so many lines."""
+DENSE, MIN_LINES = 8, 500
+"""A hit in so many lines, when there are enough of them to tell."""
 
 Range = tuple[int, int]
 
@@ -79,7 +79,7 @@ def least(file: FileStream, tools: Tools) -> int:
         for block in blocks:
             hits += len(finder.find(block)[0])
             lines += block.lines
-    return SMALLEST_DENSE if hits * DENSE > lines else SMALLEST
+    return SMALLEST_DENSE if hits * DENSE > lines >= MIN_LINES else SMALLEST
 
 
 class Ranges:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rdmadiag.logs import wrapping
 from rdmadiag.logs.blocks import NUL_RUN, Block, Cuts
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import Finder
@@ -9,6 +10,8 @@ from rdmadiag.logs.lines import LINE, Line, squeezed
 
 MAX_REST = 8
 MAX_ENTRY = 400
+MOST_WHOLE = 1000
+_OPEN_ENDS = (b"", b" ", b":")
 PREVIOUS = b"last message repeated"
 
 
@@ -38,6 +41,7 @@ class Scanner:
         self._census = census
         self._finder = finder
         self._companions = companions
+        self._by_line = census.layout.style == "text" and not census.layout.quoted_printable
         self._most = MAX_REST if census.layout.style in ("text", "csv") else MAX_ENTRY
         self._ahead = 0
         self._unfinished = False
@@ -70,7 +74,10 @@ class Scanner:
 
     def _sparse(self, block: Block, hits: list[tuple[int, int]]) -> Iterator[Line | None]:
         for end, number in hits:
-            yield from self._following(block)
+            if end <= self._cursor:
+                continue
+            if self._ahead or self.follow:
+                yield from self._following(block)
             if end > self._cursor and (start := self._candidate(block, end, number)) is not None:
                 self._move(block, self._record_start(block, start, number))
                 while self._cursor < end:
@@ -94,7 +101,7 @@ class Scanner:
             return True
         if not self._ahead:
             return False
-        line = bytes(block.data[self._cursor : self._line_end(block, self._cursor)][:400])
+        line = bytes(block.data[self._cursor : self._line_end(block, self._cursor, 400)])
         if not self._census.is_head(line) or line.startswith(b"kernel:"):
             return True
         # the kernel printed the record in two steps, which the log daemon took for two
@@ -117,11 +124,11 @@ class Scanner:
     def _record_start(self, block: Block, start: int, number: int) -> int:
         """Return where the record begins that the line at *start* is a part of."""
         floor = max(block.context, block.start + self._handed - block.offset)
-        if number >= 0 and PREVIOUS in block.data[start : self._line_end(block, start)]:
+        if number >= 0 and block.data.find(PREVIOUS, start, self._line_end(block, start)) >= 0:
             return self._same_host(block, start, floor)
         position = start
         for _ in range(self._most):
-            line = bytes(block.data[position : position + 400].partition(b"\n")[0])
+            line = bytes(block.data[position : self._line_end(block, position, 400)])
             if position <= floor or self._census.is_head(line):
                 return max(position, floor)
             position = block.data.rfind(b"\n", floor, position - 1) + 1 or floor
@@ -143,10 +150,30 @@ class Scanner:
     def _next(self, block: Block) -> Line:
         line = self._take(block)
         self._handed = block.offset + self._cursor - block.start
+        if self._is_whole(block, line):
+            line.whole, self._unfinished, self._ahead = True, False, 0
+            return line
         self._unfinished = line.raw.rstrip(b"\r").endswith(b" ") and not self._unfinished
         head = self._ahead == 0 or self._census.is_head(line.raw)
         self._ahead = self._most if head else self._ahead - 1
         return line
+
+    def _is_whole(self, block: Block, line: Line) -> bool:
+        """Tell whether nothing belongs to the line but itself: so it is with most, above all in floods."""
+        raw, after = line.raw, self._cursor
+        if (
+            after >= block.end
+            or not self._by_line
+            or raw[-1:] in _OPEN_ENDS
+            or len(raw) > MOST_WHOLE
+        ):
+            return False
+        if b"\0" in raw or b"\r" in raw or b"\x1b" in raw or not self._census.is_head(raw):
+            return False
+        following = bytes(block.data[after : self._line_end(block, after, 400)])
+        if not self._census.is_head(following) or following.startswith(b"kernel:"):
+            return False
+        return not wrapping.is_dangling(raw[-wrapping.TAIL :].decode("utf-8", "backslashreplace"))
 
     def _take(self, block: Block) -> Line:
         """Return the line at the cursor, and go on to the next one."""
@@ -160,9 +187,11 @@ class Scanner:
         return line
 
     @staticmethod
-    def _line_end(block: Block, position: int) -> int:
-        end = block.data.find(b"\n", position, block.end)
-        return block.end if end < 0 else end
+    def _line_end(block: Block, position: int, most: int = 1 << 62) -> int:
+        """Return where the line ends that *position* is in, or *most* bytes after it."""
+        stop = min(block.end, position + most)
+        end = block.data.find(b"\n", position, stop)
+        return stop if end < 0 else end
 
     @staticmethod
     def _line_start(block: Block, position: int) -> int:

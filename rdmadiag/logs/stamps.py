@@ -42,7 +42,12 @@ class Stamp:
     @property
     def known(self) -> bool:
         """Whether it says anything."""
-        return any(x is not None for x in (self.wall, self.date, self.uptime, self.delta))
+        return (
+            self.uptime is not None
+            or self.wall is not None
+            or self.date is not None
+            or self.delta is not None
+        )
 
     def filled(self, other: "Stamp") -> "Stamp":
         """Return this stamp with what *other*, the one around it, knows better."""

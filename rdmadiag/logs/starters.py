@@ -1,5 +1,6 @@
 """Strings of which every line that can open a trace or report holds one: what the prefilter must find."""
 
+from rdmadiag.logs.alike import Shapes, needle
 from rdmadiag.logs.headers import CUT_HERE, literals
 
 CONTEXT = (
@@ -25,4 +26,12 @@ STARTERS: tuple[str, ...] = tuple(dict.fromkeys((*FRAMES, *CONTEXT, CUT_HERE, *l
 
 def may_open(message: str) -> bool:
     """Tell whether the prefilter would have found *message* as the beginning of a trace."""
-    return any(x in message for x in STARTERS)
+    if _OPENERS.of(message):
+        return any(map(message.__contains__, STARTERS))
+    return any(map(message.__contains__, _WEAK))
+
+
+_WEAK = [x for x in STARTERS if len(needle(x)) < 4]
+"""Those of which a shape keeps too little."""
+_NEEDLES = [x for x in map(needle, STARTERS) if len(x) >= 4]
+_OPENERS = Shapes(lambda shape: any(x in shape for x in _NEEDLES))

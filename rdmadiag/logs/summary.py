@@ -117,7 +117,9 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             f"{count} facts {kind} between the first and the last ones were left out", name
         )
     if series.traces.dropped:
-        yield Problem(f"{series.traces.dropped} traces like others were left out", name, remark=True)
+        yield Problem(
+            f"{series.traces.dropped} traces like others were left out", name, remark=True
+        )
 
 
 def _cannot_tell(series: "Series", part: "Part") -> bool:
