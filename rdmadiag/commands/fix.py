@@ -109,7 +109,7 @@ def check_inputs(
     more = len(rows) - len(shown)
     lines += [
         "",
-        f"{len(found)} known faults fit{f', {more} more are hints (--hints)' if more else ''}.",
+        f"{len(found)} known faults fit by their messages or stacks{f', {more} more are hints (--hints)' if more else ''}.",
     ]
     return "\n".join(lines).lstrip("\n") + "\n", int(bool(found))
 

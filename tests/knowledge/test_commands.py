@@ -106,7 +106,7 @@ def test_check_of_a_log(tmp_path: Path):
 
 def test_check_of_a_quiet_log(tmp_path: Path):
     text, status = check_inputs([log(tmp_path, QUIET)])
-    assert (text, status) == ("0 known faults fit.\n", 0)
+    assert (text, status) == ("0 known faults fit by their messages or stacks.\n", 0)
 
 
 def test_check_as_json(tmp_path: Path):
