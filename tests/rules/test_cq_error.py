@@ -58,6 +58,8 @@ def verdicts(*facts: Fact) -> dict[str, list[str]]:
         {"send_ring": ring(3), "signaled_sends": 3},
         {"recv_ring": ring(0), "fastreg_in_use": 2},
         {"shutdown_task": None, "flags": ["RDS_SHUTDOWN_WAITING"]},
+        {"send_cqn": 6, "recv_cqn": 7},
+        {"send_cqn": None, "recv_cqn": None},
     ],
 )
 def test_whatever_is_out_the_wait_is_the_same(out: dict[str, Any]) -> None:
@@ -85,6 +87,7 @@ def test_a_shutdown_that_has_only_begun_proves_little(fields: dict[str, Any], ve
         (cq_error(10), {}),  # the CM was done with the connection 60 s ago
         (cq_error(10), {"shutdown_wait_clock": "reconnect_start"}),
         (cq_error(118, netdev="eth3"), {}),
+        (cq_error(118), {"send_cqn": 8, "recv_cqn": 9}),
     ],
 )
 def test_a_cq_error_of_another_time_or_user_is_none(error: Fact, fields: dict[str, Any]) -> None:
