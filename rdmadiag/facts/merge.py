@@ -26,18 +26,40 @@ def merge(collected: Collected) -> None:
 
 
 def _name_hosts(collected: Collected) -> None:
-    """Give facts of inputs that name no host the only host there is, if there is just one."""
+    """
+    Give facts of inputs that name no host the only host there is, if there is just one.
+
+    But for inputs whose own addresses are that host's peers': they are of the other end.
+    """
     hosts = {f.host for f in collected.facts if f.host} | {
         i.host for i in collected.inputs if i.host
     }
     if len(hosts) != 1:
         return
     only = hosts.pop()
+    others = _of_peers(collected.facts)
     for fact in collected.facts:
-        fact.host = fact.host or only
+        if fact.where.input not in others:
+            fact.host = fact.host or only
     for info in collected.inputs:
-        info.host = info.host or only
-    collected.coverage = [c if c.host else replace(c, host=only) for c in collected.coverage]
+        if info.path not in others:
+            info.host = info.host or only
+    collected.coverage = [
+        c if c.host or c.input in others else replace(c, host=only) for c in collected.coverage
+    ]
+
+
+def _of_peers(facts: Iterable[Fact]) -> set[str]:
+    """Return the inputs without a host that speak for addresses which are the named host's peers', and not its own."""
+    own: dict[str, set[str]] = defaultdict(set)
+    theirs: set[str] = set()
+    for fact in facts:
+        laddr, faddr = fact.fields.get("laddr"), fact.fields.get("faddr")
+        if isinstance(laddr, str) and isinstance(faddr, str):
+            own["" if fact.host else fact.where.input].add(laddr)
+            theirs |= {faddr} if fact.host else set()
+    named = own.pop("", set())
+    return {name for name, mine in own.items() if mine & theirs and not mine & named}
 
 
 def _number_boots(facts: list[Fact]) -> None:

@@ -87,6 +87,34 @@ def _errors(kind: Kind) -> tuple[type[Exception], ...]:
     return (OSError, EOFError, ValueError)
 
 
+class Growth:
+    """
+    Keeps a stream from growing beyond all measure.
+
+    :ivar consumed: Compressed bytes so far.
+    :ivar produced: Decompressed bytes so far.
+    """
+
+    def __init__(self, limits: Limits, consumed: int = 0) -> None:
+        self._limits = limits
+        self.consumed = consumed
+        self.produced = 0
+
+    def excess(self, what: str, out: bytes) -> str:
+        """Take in some decompressed bytes; say in words when there are too many by now."""
+        limits = self._limits
+        self.produced += len(out)
+        allowed = max(limits.free, limits.ratio * self.consumed)
+        if self.produced <= allowed:
+            return ""
+        if self.produced <= allowed + limits.total and out.count(b"\n") * _LONG_LINE >= len(out):
+            return ""
+        return (
+            f"cut: {self.consumed} {what} bytes became more than "
+            f"{self.produced >> 20} MiB that do not look like a log"
+        )
+
+
 class Decompressed:
     """
     A decompressed stream, with all its concatenated parts.
@@ -100,6 +128,7 @@ class Decompressed:
         self._source = source
         self._kind = kind
         self._limits = limits
+        self._growth = Growth(limits)
         self._report = report
         self._errors = _errors(kind)
         self._decoder = _decompressor(kind, limits)
@@ -107,7 +136,6 @@ class Decompressed:
         self._pending = memoryview(b"")
         self._waiting = b""
         self._begun = self._done = False
-        self.consumed = self.produced = 0
 
     def read(self, size: int, /) -> bytes:
         """Return at most *size* bytes, ``b""`` at the end."""
@@ -131,15 +159,15 @@ class Decompressed:
             self._stop(f"{self._kind.value} data are damaged ({error})")
             return b""
         self._begun = self._begun or bool(data)
-        self.produced += len(out)
-        self._check_growth(out)
+        if why := self._growth.excess(self._kind.value, out):
+            self._stop(why)
         return out
 
     def _input(self) -> bytes:
         data, self._waiting = self._waiting, b""
         if not data:
             data = self._source.read(self._chunk)
-            self.consumed += len(data)
+            self._growth.consumed += len(data)
         if len(data) > self._chunk:
             data, self._waiting = data[: self._chunk], data[self._chunk :]
         if not data:
@@ -157,18 +185,7 @@ class Decompressed:
         self._waiting, self._begun = rest, False
         return True
 
-    def _check_growth(self, out: bytes) -> None:
-        limits = self._limits
-        allowed = max(limits.free, limits.ratio * self.consumed)
-        if self.produced <= allowed:
-            return
-        if self.produced > allowed + limits.total or out.count(b"\n") * _LONG_LINE < len(out):
-            self._stop(
-                f"cut: {self.consumed} {self._kind.value} bytes became more than "
-                f"{self.produced >> 20} MiB that do not look like a log"
-            )
-
     def _stop(self, why: str) -> None:
         self._done = True
         if why:
-            self._report(why, self.produced)
+            self._report(why, self._growth.produced)

@@ -18,7 +18,7 @@ _BORING = re.compile(
 )
 
 _STAMP = re.compile(
-    rb"""[ \t>]*(?:<\d{1,3}>)?(?:
+    rb"""[ \t>]*(?:[\w./@%+~-]{1,100}:)?(?:\d{1,9}[:-])?(?:<\d{1,3}>)?(?:
         (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{1,2}\d{1,2}[ ](?:\d{4}[ ])?\d\d:\d\d:\d\d
         | "?(?:[A-Z][a-z]{2}[ ])?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d
         | \[[ ]*\d+\.\d{3,9}\]
@@ -28,6 +28,9 @@ _STAMP = re.compile(
         | __CURSOR=
         | (?:kern|user|daemon)[ ]*:\w+[ ]*:
         | \d,\d+,\d+,-[;,]
+        | PID:[ ]+\d+[ ]+TASK:
+        | \#\d+[ ]+(?:\[[0-9a-f]{16}\]|\w+[+(])
+        | \[<[0-9a-f]+>\][ ]
     )""",
     re.VERBOSE,
 )

@@ -13,15 +13,23 @@ from rdmadiag.inputs.decompress import Decompressed
 from rdmadiag.inputs.files import STDIN, Target, expand, rotation_date
 from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.members import Interest, interest, looks_like_log
-from rdmadiag.inputs.sniff import COMPRESSED, DUMPS, HEAD, LOGS, Kind, sniff
+from rdmadiag.inputs.sniff import ARCHIVES, COMPRESSED, DUMPS, HEAD, LOGS, Kind, sniff
 from rdmadiag.inputs.source import Source
 from rdmadiag.inputs.streams import FileStream, Joined, PipeStream, Stream, Utf8
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rdmadiag.inputs.tar import Member
+    from rdmadiag.inputs.zip import ZipMember
 
 KCORE = "/proc/kcore"
 DAY = 86400.0
+
+_INSTEAD = {
+    Kind.JOURNAL: "; what journalctl --file NAME -o export makes of it is",
+    Kind.UNSUPPORTED: "; unpack it first",
+}
 
 
 def open_input(name: str, limits: Limits = DEFAULT) -> Iterator[Source]:
@@ -102,8 +110,17 @@ def _by_content(source: Source, stream: Stream, limits: Limits) -> Iterator[Sour
             yield _unusable(source, f"{inner.value} inside {kind.value}: unpack it first")
             return
         kind = inner
+    source.format = kind
     if kind is Kind.TAR:
-        yield from _archive(source, stream, limits)
+        from rdmadiag.inputs import tar
+
+        yield from _archive(source, tar.members(stream, source.report), limits)
+    elif kind is Kind.ZIP and isinstance(stream, FileStream):
+        from rdmadiag.inputs import zip as zips
+
+        yield from _archive(source, zips.members(stream, limits, source.report), limits)
+    elif kind is Kind.ZIP:
+        yield _unusable(source, "a zip that is no plain file: save it as one first")
     else:
         yield from _single(source, head, stream, kind)
 
@@ -116,7 +133,7 @@ def _single(source: Source, head: bytes, stream: Stream, kind: Kind) -> Iterator
             _unusable(source, f"{kind.value} that is no plain file: save it as one first")
         yield source
     elif kind not in LOGS:
-        yield _unusable(source, f"{kind.value}: not read")
+        yield _unusable(source, f"{kind.value}: not read{_INSTEAD.get(kind, '')}")
     elif not source.archive or _is_wanted(source, head, kind):
         source.kind = "log"
         source.stream = Utf8(stream) if kind is Kind.UTF16 else stream
@@ -139,12 +156,12 @@ def _unusable(source: Source, why: str) -> Source:
     return source
 
 
-def _archive(source: Source, stream: Stream, limits: Limits) -> Iterator[Source]:
-    """Yield the logs of a tar archive, and last the archive itself with its problems."""
-    from rdmadiag.inputs.tar import members
-
+def _archive(
+    source: Source, members: "Iterable[Member | ZipMember]", limits: Limits
+) -> Iterator[Source]:
+    """Yield the logs of an archive, and last the archive itself with its problems."""
     skipped: dict[str, int] = {}
-    for number, member in enumerate(members(stream, source.report)):
+    for number, member in enumerate(members):
         if number >= limits.members:
             source.problems.append(
                 Problem(
@@ -152,24 +169,16 @@ def _archive(source: Source, stream: Stream, limits: Limits) -> Iterator[Source]
                 )
             )
             break
-        why = _why_not(member)
-        if why:
+        if why := member.why_not:
             skipped[why] = skipped.get(why, 0) + 1
         elif member.is_file and member.size and interest(member.name) is not Interest.NO:
             yield from _member(source, member, limits)
     for why, count in skipped.items():
         source.problems.append(Problem(f"{count} {why} not read", source.name))
-    source.format = Kind.TAR
     yield source
 
 
-def _why_not(member: "Member") -> str:
-    if member.is_unsafe:
-        return "members whose names point out of the archive"
-    return "members that are devices or pipes" if member.is_device else ""
-
-
-def _member(archive: Source, member: "Member", limits: Limits) -> Iterator[Source]:
+def _member(archive: Source, member: "Member | ZipMember", limits: Limits) -> Iterator[Source]:
     source = Source(
         f"{archive.name}!{member.name}",
         "unknown",
@@ -183,7 +192,7 @@ def _member(archive: Source, member: "Member", limits: Limits) -> Iterator[Sourc
     if kind in COMPRESSED:
         head, stream = _peek(Decompressed(stream, kind, limits, source.report))
         kind = sniff(head)
-    if kind in COMPRESSED or kind is Kind.TAR:
+    if kind in COMPRESSED or kind in ARCHIVES:
         yield _unusable(source, f"{kind.value} inside an archive: not read")
     else:
         yield from _single(source, head, stream, kind)

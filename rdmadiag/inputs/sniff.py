@@ -23,6 +23,7 @@ class Kind(Enum):
     BZIP2 = "bzip2"
     ZSTD = "zstd"
     TAR = "tar"
+    ZIP = "zip"
     UTF16 = "UTF-16 text"
     TEXT = "text"
     BINARY = "binary"
@@ -32,6 +33,7 @@ class Kind(Enum):
 
 DUMPS = frozenset({Kind.ELF_CORE, Kind.KDUMP, Kind.DISKDUMP, Kind.FLATTENED})
 COMPRESSED = frozenset({Kind.GZIP, Kind.XZ, Kind.BZIP2, Kind.ZSTD})
+ARCHIVES = frozenset({Kind.TAR, Kind.ZIP})
 LOGS = frozenset({Kind.TEXT, Kind.UTF16, Kind.BINARY, Kind.EMPTY})
 
 _MAGIC = (
@@ -43,7 +45,8 @@ _MAGIC = (
     (b"BZh", Kind.BZIP2),
     (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
     (b"LPKSHHRH", Kind.JOURNAL),
-    (b"PK\x03\x04", Kind.UNSUPPORTED),
+    (b"PK\x03\x04", Kind.ZIP),
+    (b"PK\x05\x06", Kind.ZIP),
     (b"7z\xbc\xaf\x27\x1c", Kind.UNSUPPORTED),
     (b"Rar!\x1a\x07", Kind.UNSUPPORTED),
     (b"\x1f\x9d", Kind.UNSUPPORTED),

@@ -37,6 +37,13 @@ class Member:
         return self.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 
     @property
+    def why_not(self) -> str:
+        """What it is, if that is never read."""
+        if self.is_unsafe:
+            return "members whose names point out of the archive"
+        return "members that are devices or pipes" if self.is_device else ""
+
+    @property
     def is_device(self) -> bool:
         """Whether it is a device or a pipe."""
         return self.type in _DEVICES

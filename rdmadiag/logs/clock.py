@@ -67,7 +67,7 @@ class Clock:
     Makes moments of the stamps of one log, in its order.
 
     :ivar reference: When the log was written to last: no record is later than a day after it.
-    :ivar yearless: Some record had a date without a year.
+    :ivar yearless: Some record had a date without a year; *zoneless*: one without a zone, taken for UTC.
     :ivar hosts: What is known of each host.
     :ivar order: Of the next record.
     """
@@ -75,7 +75,7 @@ class Clock:
     def __init__(self, reference: float) -> None:
         """:param reference: Seconds since the epoch."""
         self.reference = reference
-        self.yearless = False
+        self.yearless = self.zoneless = False
         self.hosts: dict[str, HostClock] = {}
         self.order = 0
         self._year: int | None = None
@@ -97,6 +97,7 @@ class Clock:
         order = self.order
         self.order += 1
         wall = self._wall(stamp, order)
+        self.zoneless = self.zoneless or stamp.zoneless
         if len(self.hosts) >= MAX_HOSTS and host not in self.hosts:
             host = ""
         state = self.hosts.get(host) or self.hosts.setdefault(host, HostClock())

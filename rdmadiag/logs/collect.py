@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.facts.model import Collected, Coverage, InputInfo
-from rdmadiag.inputs.sniff import DUMPS, Kind
+from rdmadiag.inputs.sniff import ARCHIVES, DUMPS
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.events import CONTEXT_LITERALS
 from rdmadiag.logs.finder import odd_literals
@@ -91,7 +91,7 @@ def collect_log(
 
 def _unread(source: Source, vocabulary: Vocabulary) -> Collected:
     """Return the problems of what is no log; what it may have held was not looked for."""
-    kind = "archive" if source.format is Kind.TAR else source.kind
+    kind = "archive" if source.format in ARCHIVES else source.kind
     info = InputInfo(source.name, kind, bytes=source.size or 0, problems=source.problems)
     if not source.problems:
         return Collected([info])

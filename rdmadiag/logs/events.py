@@ -92,9 +92,9 @@ class EventReader:
         self._match = vocabulary.match
         self._last: dict[str, Record] = {}
 
-    def read(self, record: Record, source: str, said: Said | None = None) -> None:
+    def read(self, record: Record, source: str, said: Said | None = None) -> bool:
         """
-        Read a record of the log *source*.
+        Read a record of the log *source*; tell whether it says anything.
 
         :param said: What its message says, if that is known.
         """
@@ -103,7 +103,7 @@ class EventReader:
             before = self._last.get(record.host)
             if before and record.line - before.line <= MAX_BETWEEN:
                 self._facts(self.say(before.message), record, source, int(repeated["count"]))
-            return
+            return False
         self._last.pop(record.host, None)
         self._last[record.host] = record
         if len(self._last) > MAX_BETWEEN:  # the oldest is too far away by now
@@ -111,6 +111,7 @@ class EventReader:
         self._note(record)
         said = self.say(record.message) if said is None else said
         self._facts(said, record, source, record.repeated)
+        return bool(said)
 
     def say(self, message: str) -> Said:
         """Return kinds and fields of the facts that a message gives."""

@@ -144,16 +144,16 @@ def _iso(text: str, hints: Hints, left: int) -> Parsed | None:
     wall = epoch(match["date"], match["time"], match["fraction"], match["zone"])
     if wall is None:
         return None
-    rest = match["rest"]
+    rest, stamp = match["rest"], Stamp(wall, zoneless=not match["zone"])
     if (match["fraction"] or "").startswith(","):  # dmesg --time-format iso: no host
-        return _inside(Parsed(Stamp(wall), rest), hints, left)
+        return _inside(Parsed(stamp, rest), hints, left)
     structured = shapes.RFC5424.match(rest)
     if structured:
         pid = structured["pid"].strip("-")
         ident = f"{structured['tag']}[{pid}]" if pid else structured["tag"]
         message = structured["rest"] or ""
-        return _finish(Stamp(wall), structured["host"], ident, message, hints, left)
-    return _body(Stamp(wall), rest, hints, left, lenient=False)
+        return _finish(stamp, structured["host"], ident, message, hints, left)
+    return _body(stamp, rest, hints, left, lenient=False)
 
 
 def _epoch(text: str, hints: Hints, left: int) -> Parsed | None:

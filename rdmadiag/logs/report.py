@@ -68,8 +68,12 @@ _REPORTING = frozenset().union(*(names for _, names in _REPORTERS)) | word_set("
     dump_stack __dump_stack dump_stack_lvl show_stack print_address_description asm_exc_invalid_op exc_invalid_op
     handle_bug do_invalid_op invalid_op do_error_trap do_trap schedule __schedule schedule_timeout __switch_to
     __slab_err __kmem_cache_shutdown wait_for_completion __wait_for_common wait_for_common dump_backtrace
-    kasan_save_stack kmem_cache_alloc_trace __kmalloc
+    kasan_save_stack kmem_cache_alloc_trace __kmalloc context_switch kasan_check_range __kasan_check_read
+    __kasan_check_write check_memory_region kasan_object_err print_report
     """)
+_CHECKS = ("__asan_", "__hwasan_", "__kasan_", "__tsan_", "__kcsan_", "__ubsan_")
+"""Beginnings of the functions that compilers and the kernel put before an access to check it."""
+
 _SLEEPING = (
     "schedule",
     "__schedule",
@@ -232,7 +236,7 @@ class Report:
 
     def _signature(self, stack: list[Frame]) -> str:
         """Return what is the same in two reports of one fault."""
-        telling = [f.function for f in stack if f.function not in _REPORTING]
+        telling = [f.function for f in stack if not _reports(f.function)]
         head = " ".join(str(self.fields[n]) for n in ("bug", "cache") if self.fields.get(n))
         return (
             " < ".join(telling[:SIGNATURE_FRAMES])
@@ -253,6 +257,11 @@ FIELDS = COMMON | word_set(
     """
 )
 """All fields of the facts that traces give."""
+
+
+def _reports(function: str) -> bool:
+    """Tell whether a function only reports what went wrong in another, or how a task went to sleep."""
+    return function in _REPORTING or function.startswith(_CHECKS)
 
 
 def _history(stack: Stack) -> dict[str, Any]:

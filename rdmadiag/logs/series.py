@@ -34,6 +34,7 @@ class Part:
     :ivar first: Moment and host of its first record; *last*: of its last one.
     :ivar foreign: The system that it is of, when it is not Linux.
     :ivar read_problems: How many problems there were in reading its bytes.
+    :ivar bare: Lines without a head that say something nevertheless: journalctl -o cat, a pasted message.
     """
 
     source: Source
@@ -47,6 +48,7 @@ class Part:
     last: tuple[Moment, str] | None = None
     foreign: str = ""
     read_problems: int = 0
+    bare: int = 0
 
 
 class Series:
@@ -108,7 +110,8 @@ class Series:
                 self.clock.reference = reading.reference
                 self._record(part, unit)
             info.bytes, part.cuts = reading.size, reading.cuts
-            info.records, info.unparsed = reading.tally.records, reading.tally.unparsed
+            info.records = reading.tally.records + part.bare
+            info.unparsed = max(0, reading.tally.unparsed - part.bare)
         part.read_problems = len(source.problems)
 
     def _record(self, part: Part, unit: Unit) -> None:
@@ -116,7 +119,9 @@ class Series:
         if record is None:
             return
         self._note(part, unit, record.time)
-        self.events.read(record, part.info.path, unit.said)
+        told = self.events.read(record, part.info.path, unit.said)
+        if told and not unit.headed and not looks_like_kernel(unit.parsed.message):
+            part.bare += 1
         part.release = self.events.release or part.release
         self.traces.feed(record)
 

@@ -1,7 +1,7 @@
 """Time stamps as a line gives them; :mod:`rdmadiag.logs.clock` makes moments of them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -31,6 +31,7 @@ class Stamp:
     :ivar uptime: The kernel's clock.
     :ivar delta: Seconds since the record before (``dmesg -e``).
     :ivar boot: The journal's boot id.
+    :ivar zoneless: Date and time were given without a zone.
     """
 
     wall: float | None = None
@@ -38,6 +39,7 @@ class Stamp:
     uptime: float | None = None
     delta: float | None = None
     boot: str = ""
+    zoneless: bool = field(default=False, compare=False)
 
     @property
     def known(self) -> bool:
@@ -52,10 +54,12 @@ class Stamp:
     def filled(self, other: "Stamp") -> "Stamp":
         """Return this stamp with what *other*, the one around it, knows better."""
         if self.wall is None and other.wall is not None:
-            return Stamp(other.wall, None, self.uptime, self.delta, self.boot or other.boot)
+            boot = self.boot or other.boot
+            return Stamp(other.wall, None, self.uptime, self.delta, boot, other.zoneless)
         if self.wall is None and self.date is None and self.delta is None:
             uptime = other.uptime if self.uptime is None else self.uptime
-            return Stamp(None, other.date, uptime, other.delta, self.boot or other.boot)
+            boot = self.boot or other.boot
+            return Stamp(None, other.date, uptime, other.delta, boot, other.zoneless)
         return self
 
 
@@ -98,6 +102,6 @@ def date_stamp(month: str, day: str, clock: str, year: str | None = None) -> Sta
     if second is None or not 1 <= int(day) <= _DAYS[number - 1]:
         return None
     if year is None:
-        return Stamp(date=(number, int(day), second))
+        return Stamp(date=(number, int(day), second), zoneless=True)
     midnight = _second(f"{year}-{number:02}-{int(day):02}", "00:00:00", "")
-    return None if midnight is None else Stamp(wall=midnight + second)
+    return None if midnight is None else Stamp(wall=midnight + second, zoneless=True)

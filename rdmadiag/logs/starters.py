@@ -18,7 +18,10 @@ CONTEXT = (
 )
 """Lines that stand before or between the stacks of a report."""
 
-FRAMES = ("+0x", " at ffff", "[inline]", "kernel/sched/core.c")
+FRAMES = (
+    *("+0x", " at ffff", "[inline]", "kernel/sched/core.c"),
+    *(" (kernel/", " (net/", " (drivers/", " (fs/", " (arch/"),
+)
 """What frames hold, for stacks that have lost their header."""
 
 STARTERS: tuple[str, ...] = tuple(dict.fromkeys((*FRAMES, *CONTEXT, CUT_HERE, *literals())))

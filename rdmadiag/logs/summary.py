@@ -106,6 +106,8 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             name,
             remark=True,
         )
+    if series.clock.zoneless:
+        yield Problem("times without a zone were taken for UTC", name, remark=True)
     if series.events.suppressed:
         yield Problem(
             "messages were suppressed where they were written: "

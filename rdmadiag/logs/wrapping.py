@@ -60,7 +60,7 @@ _EMBEDDED = re.compile(
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,16} \S+ kernel: |\[ {0,6}\d{1,8}\.\d{6}\] )"
 )
 _KERNEL_TEXT = re.compile(
-    rf"(?:\?\ )?{_FRAME}|\[<|#\d+ +\[|\[exception RIP|RIP|Call [Tt]race|INFO:|BUG|WARNING|Workqueue|task:\S|</?[A-Z_]{{3,}}>"
+    rf"(?:\?\ )?{_FRAME}|\[<|#\d+ +(?:\[|[A-Za-z_][\w.]*(?:\+0x| \()|0xf)|\[exception RIP|RIP|Call [Tt]race|INFO:|BUG|WARNING|Workqueue|task:\S|</?[A-Z_]{{3,}}>"
     r"|CPU: |PID: |Hardware name|Code: |R[A-D0-9S][\dIPX]\w?: |Modules linked|-+\[|[a-z]\w*(?: [\w:.-]+){0,2}: \S|Oops|PGD |#PF"
 )
 _LAST_WORD = re.compile(r"(?:\A|[\s(\"'])(?:[A-Za-z]{2,}|\d{2,}|[\w.:-]+[,:;])\Z")

@@ -67,7 +67,7 @@ def tar_of(files, mode="w"):
         (bytes(5000), Kind.BINARY),
         (LOG.decode().encode("utf-16"), Kind.UTF16),
         (b"LPKSHHRH" + bytes(100), Kind.JOURNAL),
-        (b"PK\x03\x04" + bytes(100), Kind.UNSUPPORTED),
+        (b"PK\x03\x04" + bytes(100), Kind.ZIP),
         (tar_of({"a": b"x"}), Kind.TAR),
         *(
             (pack(LOG), kind)

@@ -350,14 +350,20 @@ def test_solaris_is_told_apart(read):
     assert "Solaris" in log.problems
 
 
-def test_lines_that_are_nothing_are_counted(read):
-    log = read(f"{HEAD}one\nsomething else entirely\n\n...\n--\n[..]\n{HEAD}two\n\tindented rest\n")
+def test_lines_that_are_nothing_are_counted(tmp_path, diagnose):
+    path = tmp_path / "log"
+    path.write_text(
+        f"{HEAD}one\nsomething else entirely\n\n...\n--\n[..]\n{HEAD}two\n\tindented rest\n"
+    )
+    log = diagnose(path)
     assert (log.info.records, log.info.unparsed) == (2, 1)
 
 
-def test_base64_is_no_log(read):
+def test_base64_is_no_log(tmp_path, diagnose):
+    path = tmp_path / "log"
     text = base64.encodebytes(bytes(range(256)) * 20)
-    log = read(text)
+    path.write_bytes(text)
+    log = diagnose(path)
     assert log.info.records == 0
     assert log.info.unparsed == text.count(b"\n")
 

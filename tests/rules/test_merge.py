@@ -5,10 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import pytest
 from make import event, state
 
 from rdmadiag.facts.merge import merge
-from rdmadiag.facts.model import Collected, Fact, InputInfo, Moment
+from rdmadiag.facts.model import Collected, Coverage, Fact, InputInfo, Moment, Where
 
 
 def merged(*facts: Fact, inputs: list[InputInfo] | None = None) -> list[Fact]:
@@ -80,3 +81,26 @@ def test_boots_are_numbered_by_their_start_over_all_inputs() -> None:
     assert [
         facts[k].time.boot for k in ("messages.1a50.0", "messages.1a10.0", "messagesb70.0")
     ] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("laddr", "faddr", "host"),
+    [
+        ("10.0.0.1", "10.0.0.2", "db01"),
+        ("10.0.0.2", "10.0.0.1", ""),  # the other end's
+        ("10.0.0.7", "10.0.0.8", "db01"),
+    ],
+)
+def test_log_without_host_is_the_named_hosts_unless_its_addresses_are_the_peers(
+    laddr: str, faddr: str, host: str
+) -> None:
+    kind, ends = "rds.connection_dropped", {"laddr": "10.0.0.1", "faddr": "10.0.0.2"}
+    facts = [
+        Fact(kind, ends, Where("messages", 1, 0), "db01", Moment(1.0)),
+        Fact(kind, {"laddr": laddr, "faddr": faddr}, Where("dmesg", 1, 0), "", Moment(900.0)),
+    ]
+    inputs = [InputInfo("messages", "log", "db01"), InputInfo("dmesg", "log")]
+    collected = Collected(inputs, facts, [Coverage(kind, "dmesg", "complete")])
+    merge(collected)
+    assert [f.host for f in collected.facts] == ["db01", host]
+    assert collected.inputs[1].host == collected.coverage[0].host == host
