@@ -314,8 +314,8 @@ def test_server_transport() -> None:
     assert (row["pending_recvs"], row["cm_state"], row["qp_state"]) == (7, "CONNECT", "RTS")
 
 
-def srp_kernel() -> tuple[UlpKernel, drgn.Object]:
-    kernel = UlpKernel()
+def srp_kernel(change: tuple[str, str] = ("", "")) -> tuple[UlpKernel, drgn.Object]:
+    kernel = UlpKernel(change)
     device, host = kernel.new("struct srp_device", dev=kernel.hca), kernel.new("struct srp_host")
     kernel.client("srp_client", device)
     kernel.list_init(device.dev_list, host.list)
@@ -349,6 +349,16 @@ def test_srp_target() -> None:
     assert (row["channel_count"], row["connected"]) == (2, 1)
     assert [one["connected"] for one in row["channels"]] == [True, False]
     assert [one["qp_state"] for one in row["channels"]] == ["RTS", None]
+    assert [one["waiters"] for one in row["channels"]] == [[], [90]]
+
+
+def test_srp_channels_of_kernels_whose_completions_have_wait_queues() -> None:
+    head = "struct srp_rdma_ch {\n\tint req_lim; struct ib_qp *qp; struct completion done; struct "
+    completion = "struct full_completion { u32 done; struct wait_queue_head wait; };\n"
+    kernel, target = srp_kernel((f"{head}completion", f"{completion}{head}full_completion"))
+    entry = kernel.new("struct wait_queue_entry", private=kernel.task(90, "multipathd"))
+    kernel.list_init(target.ch[1].tsk_mgmt_done.wait.head, entry.entry)
+    row = only(srp.collect(kernel.view("ib_srp")))
     assert [one["waiters"] for one in row["channels"]] == [[], [90]]
 
 

@@ -17,7 +17,11 @@ from rdmadiag.vmcore.helpers.srp import (
     srp_target_state,
 )
 from rdmadiag.vmcore.helpers.timekeeping import seconds_until
-from rdmadiag.vmcore.helpers.wait import completion_for_each_task, mutex_for_each_waiter
+from rdmadiag.vmcore.helpers.wait import (
+    completion_for_each_task,
+    completion_is_set_up,
+    mutex_for_each_waiter,
+)
 
 KINDS = ("srp.target",)
 _KIND = KINDS[0]
@@ -81,7 +85,7 @@ def _channel(view: View, ch: Object) -> Fields:
     qp = ch.qp.read_()
     waiting = list(completion_for_each_task(ch.done))
     # Made ready when a task management request is first sent; never before.
-    if ch.tsk_mgmt_done.wait.task_list.next:
+    if completion_is_set_up(ch.tsk_mgmt_done):
         waiting += completion_for_each_task(ch.tsk_mgmt_done)
     return {
         "address": hex_or_none(ch.value_()),

@@ -13,6 +13,7 @@ from rdmadiag.vmcore.walk import list_entries
 
 __all__ = (
     "completion_for_each_task",
+    "completion_is_set_up",
     "mutex_for_each_waiter",
     "swait_for_each_task",
     "task_blocker",
@@ -103,3 +104,18 @@ def completion_for_each_task(completion: Object) -> Iterator[Object]:
     if completion.wait.type_.type_name() == "struct swait_queue_head":
         return swait_for_each_task(completion.wait)
     return waitqueue_for_each_task(completion.wait)
+
+
+def completion_is_set_up(completion: Object) -> bool:
+    """
+    Return whether a completion was ever made ready (``init_completion()``): zeroed memory is none yet.
+
+    :param completion: ``struct completion``
+    """
+    wait = completion.wait
+    # Wait queues since v4.13 have a head; those before that, and simple ones, a task_list.
+    try:
+        sleepers = wait.head
+    except AttributeError:
+        sleepers = wait.task_list
+    return bool(sleepers.next)
