@@ -276,6 +276,17 @@ def test_clients_in_a_circle_cost_what_is_behind_them() -> None:
     assert "circle" in found.coverage[0].reason
 
 
+def test_transport_whose_protocol_cannot_be_read_costs_itself_only() -> None:
+    kernel = Nfs()
+    broken = kernel.new("struct rpcrdma_xprt").rx_xprt
+    kernel.set(broken.address_strings[2], kernel.xprt.address_ + (1 << 40))
+    kernel.set(kernel.clnt.cl_xprt, broken)
+    found = xprtrdma.collect(kernel.nfs_view())
+    assert [fact.fields["address"] for fact in found.facts] == [hex(kernel.r_xprt.address_)]
+    assert found.coverage[0].status == "partial"
+    assert f"{broken.address_:#x} cannot be read" in found.coverage[0].reason
+
+
 def test_number_of_a_subsystem_that_the_namespace_does_not_have() -> None:
     kernel = Nfs()
     kernel.set(kernel.prog["sunrpc_net_id"], 9)

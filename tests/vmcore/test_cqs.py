@@ -163,3 +163,15 @@ def test_preferred_cpus_of_the_newest_uek():
     assert found == {
         "send_vector": 0, "recv_vector": 1, "irq": None, "send_cpu": None, "recv_cpu": 2, "offline": [2],
     }  # fmt: skip
+
+
+def test_connection_whose_transport_cannot_be_read_costs_itself_only():
+    kernel = RdsKernel("rds_uek5", "struct cpumask { unsigned long bits[1]; };")
+    WithVectors.online(kernel)
+    kernel.connection(laddr="10.0.0.1", faddr="10.0.0.2", state=3)
+    broken = kernel.connection(laddr="10.0.0.1", faddr="10.0.0.3", state=3)
+    kernel.set(broken.c_trans, broken.address_ + (1 << 40))
+    found = collect(View(kernel.dump(), "dump"))
+    assert [fact.fields["faddr"] for fact in found.facts] == ["10.0.0.2"]
+    assert found.coverage[0].status == "partial"
+    assert f"the paths of the connection at {broken.address_:#x}" in found.coverage[0].reason

@@ -1,5 +1,6 @@
 """Which completion vectors, interrupts and CPUs serve the RDS connections over InfiniBand."""
 
+from collections.abc import Iterator
 from functools import partial
 
 from drgn import Object
@@ -37,15 +38,23 @@ def collect(view: View) -> Collected:
     if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash", "struct rds_ib_connection"):
         return Collected(coverage=[coverage])
     problems: list[str] = []
-    conns = until_broken(for_each_rds_connection(view.prog), problems, "the connections")
-    paths = (
-        (conn, cp)
-        for conn in conns
-        if rds_conn_transport(conn) == "infiniband"
-        for cp in rds_conn_for_each_path(conn)
+    facts = isolated(
+        _paths(view, problems), partial(_fact, view), problems, lambda one: f"{one[1].value_():#x}"
     )
-    facts = isolated(paths, partial(_fact, view), problems, lambda one: f"{one[1].value_():#x}")
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+
+
+def _paths(view: View, problems: list[str]) -> Iterator[tuple[Object, Object]]:
+    conns = until_broken(for_each_rds_connection(view.prog), problems, "the connections")
+    for conn in conns:
+        what = f"the paths of the connection at {conn.value_():#x}"
+        for cp in until_broken(_infiniband_paths(conn), problems, what):
+            yield conn, cp
+
+
+def _infiniband_paths(conn: Object) -> Iterator[Object]:
+    if rds_conn_transport(conn) == "infiniband":
+        yield from rds_conn_for_each_path(conn)
 
 
 def _fact(view: View, ends: tuple[Object, Object]) -> Fact:

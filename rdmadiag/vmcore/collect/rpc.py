@@ -9,7 +9,7 @@ from rdmadiag.vmcore.collect.sleeps import Sleep, sleep_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.nfs import direct_io_inode, inode_rpc_xprt, page_wait_inode
 from rdmadiag.vmcore.helpers.sunrpc import (
     for_each_rpc_clnt,
@@ -92,7 +92,7 @@ class RpcTable:
             try:
                 self._read_client(clnt)
             except READ_ERRORS as error:
-                self.problems.append(f"the RPC client at {clnt.value_():#x}: {error}")
+                self.problems.append(f"the RPC client at {clnt.value_():#x}: {why(error)}")
 
     def _read_client(self, clnt: Object) -> None:
         program = rpc_clnt_program(clnt)

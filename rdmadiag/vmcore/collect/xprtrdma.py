@@ -1,5 +1,6 @@
 """Transports of NFS over RDMA on the client: their state, their calls, and who waits for them."""
 
+from collections.abc import Iterator
 from functools import partial
 
 from drgn import Object
@@ -10,7 +11,7 @@ from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.rpc import Call, RpcTable, rpc_table, rpc_wait
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name, ib_qp_state
 from rdmadiag.vmcore.helpers.nfs import nfs_mounts
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_state
@@ -37,9 +38,8 @@ def collect(view: View) -> Collected:
         reason = "the RPC clients cannot be read"
         return Collected(coverage=[view.coverage(_KIND, "failed", reason)])
     problems = list(table.problems)
-    facts = isolated(
-        _rdma(table), partial(_fact, view, table), problems, lambda one: f"{one.value_():#x}"
-    )
+    found = _rdma(table, problems)
+    facts = isolated(found, partial(_fact, view, table), problems, lambda one: f"{one.value_():#x}")
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
@@ -49,8 +49,15 @@ def _without(view: View) -> Coverage | None:
     )
 
 
-def _rdma(table: RpcTable) -> list[Object]:
-    return [xprt for xprt in table.xprts.values() if xprt_protocol(xprt) == "rdma"]
+def _rdma(table: RpcTable, problems: list[str]) -> Iterator[Object]:
+    for address, xprt in table.xprts.items():
+        try:
+            wanted = xprt_protocol(xprt) == "rdma"
+        except READ_ERRORS as error:
+            problems.append(f"{address:#x} cannot be read: {why(error)}")
+            continue
+        if wanted:
+            yield xprt
 
 
 def _fact(view: View, table: RpcTable, xprt: Object) -> Fact:
