@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from contextlib import suppress
-from itertools import islice
 
 from drgn import Object
 
@@ -13,8 +12,6 @@ from rdmadiag.vmcore.helpers.fs import disk_mounts, files_table_entries, task_fi
 from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_for_each_ns, nvme_ns_disk_name
 
 __all__ = ("disks_of", "mounts_of", "processes_of")
-
-_MAX_MOUNTS = 65536
 
 
 def processes_of(view: View, sockets: set[int]) -> list[Fields] | None:
@@ -76,6 +73,6 @@ def mounts_of(view: View, disks: list[str] | None) -> list[str] | None:
 
 def _mounts(view: View) -> list[tuple[str, str]] | None:
     try:
-        return list(islice(disk_mounts(view.prog), _MAX_MOUNTS))
+        return list(disk_mounts(view.prog))
     except READ_ERRORS:
         return None

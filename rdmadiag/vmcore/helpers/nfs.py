@@ -9,8 +9,8 @@ Which RPC transport a file system is behind, and what a process that waits for a
 from collections.abc import Iterator
 
 from drgn import Object, Program, cast, container_of
-from drgn.helpers.linux.fs import for_each_mount, mount_dst
 
+from rdmadiag.vmcore.helpers.fs import for_each_init_mount, mount_path
 from rdmadiag.vmcore.helpers.text import c_string
 
 __all__ = (
@@ -51,9 +51,9 @@ def nfs_mounts(prog: Program) -> Iterator[tuple[Object, str]]:
 
     :return: Iterator of (``struct rpc_xprt *``, where it is mounted).
     """
-    for mount in for_each_mount(prog):
+    for mount in for_each_init_mount(prog):
         if (xprt := super_block_rpc_xprt(mount.mnt.mnt_sb.read_())) is not None:
-            yield xprt, mount_dst(mount).decode(errors="backslashreplace")
+            yield xprt, mount_path(mount)
 
 
 def direct_io_inode(completion: Object) -> Object:
