@@ -24,6 +24,7 @@ def transport(**fields: Any) -> Fact:
         "connects": 1,
         "connect_status": -110,
         "connect_work": "running",
+        "attempt_seconds": 5.0,
         "connect_task": 70,
         "connect_due_seconds": None,
         "cm_state": None,
@@ -45,6 +46,24 @@ def test_down_with_calls_that_wait() -> None:
     (found,) = run(DOWN, transport(), silent)["nfs-rdma-transport-down"].fired
     assert found.verdict == "confirmed"
     assert {name for name, match in found.matches.items() if match} == {"transport", "silent"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"connect_work": "delayed", "attempt_seconds": 900.0}, "confirmed"),
+        ({"connect_work": "running", "attempt_seconds": 299.0}, "confirmed"),
+        ({"connect_work": "running", "attempt_seconds": 900.0}, "possible"),
+        ({"connect_work": "running", "attempt_seconds": None}, "possible"),
+        ({"connect_work": "pending"}, "confirmed"),
+        ({"connect_work": "pending", "attempt_seconds": 900.0}, "possible"),
+        ({"connect_work": "idle"}, "possible"),
+        ({"connect_work": None}, "possible"),
+    ],
+)
+def test_client_that_may_hang_itself(fields: dict[str, Any], verdict: str) -> None:
+    (found,) = run(DOWN, transport(**fields))["nfs-rdma-transport-down"].fired
+    assert found.verdict == verdict
 
 
 def test_who_waits_is_explained_and_another_process_is_not() -> None:
