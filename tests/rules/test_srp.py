@@ -32,7 +32,14 @@ def test_connection_that_is_lost(port: str) -> None:
     (found,) = run(
         GONE, target(port_state=port), target(target="10.9.8.8:5555", port_state="RUNNING")
     )["srp-target-gone"].fired
-    assert (found.verdict, found.candidate.key) == ("confirmed", {"target": "10.9.8.7:5555"})
+    assert found.verdict == "confirmed"
+    assert found.candidate.key == {"target": "10.9.8.7:5555", "scsi_host": 2}
+
+
+def test_targets_of_the_ib_cm_are_told_apart() -> None:
+    facts = target(), target(target=None, scsi_host=3), target(target=None, scsi_host=4)
+    found = run(GONE, *facts)["srp-target-gone"].fired
+    assert sorted(one.candidate.key["scsi_host"] for one in found) == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
