@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from drgn import TypeKind
-
 from rdmadiag.vmcore.collect.ids import id_table
 from rdmadiag.vmcore.collect.objects import ObjectIndex
 from rdmadiag.vmcore.collect.view import View
@@ -28,7 +26,7 @@ from rdmadiag.vmcore.helpers.srp import (
 )
 from rdmadiag.vmcore.helpers.svcrdma import for_each_svcxprt_rdma
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.helpers.xprtrdma import for_each_rpcrdma_xprt
+from rdmadiag.vmcore.helpers.xprtrdma import for_each_rpcrdma_xprt, rpcrdma_xprt_endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,8 +90,8 @@ def _rpcrdma(view: View, index: ObjectIndex) -> None:
     for r_xprt in for_each_rpcrdma_xprt(view.prog):
         label = f"RDMA transport to {sockaddr_ip(r_xprt.rx_xprt.addr)}"
         index.add(r_xprt, label)
-        if r_xprt.rx_ep.type_.unaliased_kind() == TypeKind.POINTER and r_xprt.rx_ep:
-            index.add(r_xprt.rx_ep.read_(), label)
+        if (endpoint := rpcrdma_xprt_endpoint(r_xprt)) is not None:
+            index.add(endpoint, label)
 
 
 def _svcrdma(view: View, index: ObjectIndex) -> None:
@@ -104,9 +102,8 @@ def _svcrdma(view: View, index: ObjectIndex) -> None:
 def _srp(view: View, index: ObjectIndex) -> None:
     for target in for_each_srp_target(view.prog):
         host = int(target.scsi_host.host_no.value_())
-        label = f"SRP target {srp_target_destination(target) or ''} of host {host}".replace(
-            "  ", " "
-        )
+        destination = srp_target_destination(target)
+        label = f"SRP target {f'{destination} ' if destination else ''}of host {host}"
         index.add(target, label)
         if rport := target.rport.read_():
             index.add(rport, label)

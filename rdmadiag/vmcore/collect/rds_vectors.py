@@ -68,7 +68,7 @@ def _fact(view: View, ends: tuple[Object, Object]) -> Fact:
     for name, members in _VECTORS.items():
         row.read(name, partial(_number, ic, members))
     # WORK_CPU_UNBOUND, which is no CPU's number, stands for any.
-    possible = set(for_each_possible_cpu(view.prog))
+    possible = view.once("possible CPUs", lambda: set(for_each_possible_cpu(view.prog)))
     wanted = {name: row.value(name, partial(_number, ic, _CPUS[name])) for name in _CPUS}
     row.fields |= {name: cpu if cpu in possible else None for name, cpu in wanted.items()}
     row.read("offline", lambda: sorted((possible & {*wanted.values()}) - _online(view)))
@@ -90,4 +90,4 @@ def _number(ic: Object, members: tuple[str, ...]) -> int | None:
 
 
 def _online(view: View) -> set[int]:
-    return set(for_each_online_cpu(view.prog))
+    return view.once("online CPUs", lambda: set(for_each_online_cpu(view.prog)))

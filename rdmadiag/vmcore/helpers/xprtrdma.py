@@ -20,6 +20,7 @@ __all__ = (
     "rpcrdma_xprt",
     "rpcrdma_xprt_cm_id",
     "rpcrdma_xprt_connect_status",
+    "rpcrdma_xprt_endpoint",
 )
 
 
@@ -48,6 +49,16 @@ def rpcrdma_xprt(xprt: Object) -> Object:
     return container_of(xprt, "struct rpcrdma_xprt", "rx_xprt")
 
 
+def rpcrdma_xprt_endpoint(r_xprt: Object) -> Object | None:
+    """
+    Return a transport's endpoint, ``None`` when there is none, or it is a part of the transport.
+
+    :param r_xprt: ``struct rpcrdma_xprt *``
+    :return: ``struct rpcrdma_ep *``
+    """
+    return (r_xprt.rx_ep.read_() or None) if _endpoint_is_apart(r_xprt) else None
+
+
 def rpcrdma_xprt_connect_status(r_xprt: Object) -> int | None:
     """
     Return what became of the last attempt to connect: 1 connected, 0 under way, else an error number.
@@ -57,8 +68,8 @@ def rpcrdma_xprt_connect_status(r_xprt: Object) -> int | None:
     """
     if not _endpoint_is_apart(r_xprt):
         return int(r_xprt.rx_ep.rep_connected.value_())
-    ep = r_xprt.rx_ep.read_()
-    return int(ep.re_connect_status.value_()) if ep else None
+    ep = rpcrdma_xprt_endpoint(r_xprt)
+    return int(ep.re_connect_status.value_()) if ep is not None else None
 
 
 def _endpoint_is_apart(r_xprt: Object) -> bool:
@@ -75,5 +86,5 @@ def rpcrdma_xprt_cm_id(r_xprt: Object) -> Object | None:
     """
     if not _endpoint_is_apart(r_xprt):
         return r_xprt.rx_ia.ri_id.read_() or None
-    ep = r_xprt.rx_ep.read_()
-    return (ep.re_id.read_() or None) if ep else None
+    ep = rpcrdma_xprt_endpoint(r_xprt)
+    return (ep.re_id.read_() or None) if ep is not None else None
