@@ -11,6 +11,7 @@ from rdmadiag.vmcore.collect import nvmet_queue as nvmet_queue_collector
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.frames import Frame, Stack
+from rdmadiag.vmcore.helpers.ipoib import ipoib_dev_outstanding
 from rdmadiag.vmcore.helpers.srp import for_each_srpt_channel, srpt_channel_state
 
 from .rds_kernel import HZ, LAYOUTS, NOW, RdsKernel
@@ -497,6 +498,20 @@ def test_ipoib_interface() -> None:
         "FLAG_OPER_UP", "FLAG_ADMIN_UP", "PKEY_ASSIGNED", "NEIGH_TBL_FLUSH", "bit 19",
     ]  # fmt: skip
     assert (row["neighbours"], row["qp_num"], row["qp_state"]) == (3, 99, "RTS")
+
+
+@pytest.mark.parametrize(
+    ("members", "outstanding"),
+    [("u32 tx_outstanding;", 7), ("u32 global_tx_head; u32 global_tx_tail;", 20), ("", 3)],
+)
+def test_sends_of_ipoib_that_are_outstanding(members: str, outstanding: int) -> None:
+    kernel = UlpKernel(("u32 tx_tail;", f"u32 tx_tail; {members}"))
+    priv = kernel.new("struct ipoib_dev_priv")
+    values = {"tx_head": 4, "tx_tail": 1, "tx_outstanding": 7, "global_tx_head": 20}
+    for name, value in values.items():
+        if priv.type_.has_member(name):
+            kernel.set(priv.member_(name), value)
+    assert ipoib_dev_outstanding(priv.address_of_()) == outstanding
 
 
 def nvmet_queue(kernel: UlpKernel) -> drgn.Object:

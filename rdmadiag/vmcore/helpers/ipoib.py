@@ -71,10 +71,13 @@ def ipoib_dev_outstanding(priv: Object) -> int:
 
     :param priv: ``struct ipoib_dev_priv *``
     """
-    # Kernels that count the sends of all connections together have the global counters (v5.7 and later).
+    # Since v5.7 or so the sends of all connections have global counters. Before that, they counted in those of
+    # datagrams, too; before v4.15 or so in one number.
     try:
         head, tail = priv.global_tx_head, priv.global_tx_tail
     except AttributeError:
+        if hasattr(priv, "tx_outstanding"):
+            return int(priv.tx_outstanding.value_())
         head, tail = priv.tx_head, priv.tx_tail
     return (int(head.value_()) - int(tail.value_())) & 0xFFFFFFFF
 
