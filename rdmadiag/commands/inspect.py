@@ -48,7 +48,8 @@ def _capsules(dumps: Sequence[InputInfo], lost: Sequence[Coverage]) -> str:
     from rdmadiag.vmcore.corefile import read_core_file
 
     missing = {c.input for c in lost if "not in the dump" in c.reason}
-    cut = [i.path for i in dumps if i.path in missing and _is_capsule(read_core_file(i.path))]
+    paths = (i.path for i in dumps if i.path in missing and Path(i.path).is_file())  # not split
+    cut = [path for path in paths if _is_capsule(read_core_file(path))]
     return "".join(
         f"{path} is a capsule that was cut without this; cut it again from its dump: rdmadiag extract VMCORE -o CAPSULE\n"
         for path in cut

@@ -104,6 +104,14 @@ def test_a_directory_of_parts_is_one_dump_everywhere(parts, whole, tmp_path):
     assert inspect(str(capsule), "rings", "csv", 80) == wanted
 
 
+def test_table_of_parts_that_lack_pages(parts, tmp_path):
+    parts[1].unlink()
+    text, status = inspect(str(tmp_path), "tasks", "text", 80)
+    assert "not in the dump" in text
+    assert "capsule" not in text
+    assert status == 1
+
+
 def test_a_part_alone_says_so(parts, whole):
     frames = frames_of(STUCK)
     own = len(frames) // 3 + 1
