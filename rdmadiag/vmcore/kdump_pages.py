@@ -54,6 +54,8 @@ class KdumpPages:
         self._flat = FlatFile(self._file) if flat else None
         start, length = header.second_bitmap
         self._bitmap = self._bytes(start, length)
+        # What the header says of a damaged file may be far more than it has.
+        length = len(self._bitmap)
         self._frames = header.part if header.part is not None else range(8 * length)
         self._known: dict[int, bytes] = {}
         self._before = [0]

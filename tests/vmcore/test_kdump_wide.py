@@ -5,6 +5,7 @@ import struct
 import zlib
 
 import pytest
+from drgn import FaultError
 from drgn.helpers.linux.pid import find_task
 
 from rdmadiag.errors import UserError
@@ -109,3 +110,13 @@ def test_damaged(tmp_path, whole, which):
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"flattened dump (that )?is damaged"):
         open_dump(path)
+
+
+def test_bitmap_that_is_far_longer_than_the_file(tmp_path, whole):
+    data = bytearray(whole)
+    struct.pack_into("<I", data, 436, 0xFFFFFFFF)  # bitmap_blocks
+    path = tmp_path / "vmcore"
+    path.write_bytes(flattened(bytes(data)))
+    pages = KdumpPages(path, read_core_file(path).kdump, None, flat=True)
+    with pytest.raises(FaultError, match="not in the dump"):
+        pages.read(0x100000, 8, 0, True)
