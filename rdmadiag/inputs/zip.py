@@ -8,6 +8,7 @@ import calendar
 import io
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,7 +25,10 @@ DIRECTORY = 64 << 20
 _END, _END_SIZE, _COMMENT = b"PK\x05\x06", 22, 1 << 16
 _ENCRYPTED = 1
 _READ = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError),
+    *(ValueError, struct.error),  # of a name that is not UTF-8, of a place past the end
+)
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|\Z)", re.DOTALL)
 
 

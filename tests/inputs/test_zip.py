@@ -127,3 +127,22 @@ def test_zip_on_standard_input(monkeypatch):
     (source,) = open_input("-")
     assert source.format is Kind.ZIP
     assert "save it as one first" in source.problems[0].what
+
+
+def test_name_that_is_no_utf_8(opened):
+    name = "\u00e9/messages"
+    logs, problems = opened(
+        (name, GOOD), change=lambda data: data.replace(name.encode(), b"\xff\xff/messages")
+    )
+    assert not logs
+    assert "damaged or was cut short" in problems[0]
+
+
+def test_member_that_begins_past_the_end(opened):
+    def moved(data: bytes) -> bytes:
+        at = data.rindex(b"PK\x01\x02") + 42
+        return data[:at] + (len(data) - 10).to_bytes(4, "little") + data[at + 4 :]
+
+    logs, problems = opened(("messages", GOOD), change=moved)
+    assert not any(logs.values())
+    assert problems
