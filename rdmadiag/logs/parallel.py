@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,5 +95,4 @@ def _together(collector: LogCollector, targets: list[Target], jobs: int) -> list
 def _read(target: Target) -> Result:
     if _collector is None:
         raise RuntimeError(f"process {os.getpid()} was not forked from the one that reads logs")
-    _collector.options = replace(_collector.options, jobs=1)  # as many read side by side already
     return read_target(_collector, target)

@@ -31,9 +31,6 @@ SMALLEST = 48 << 20
 HELD = 20_000
 """Records that a process keeps until it is its range's turn."""
 
-SMALLEST_DENSE = 6 << 20
-"""The same where every line or so must be read: a flood."""
-
 PROBES, PROBE = 8, 64 << 10
 DENSE, MIN_LINES = 8, 500
 """A hit in so many lines, when there are enough of them to tell."""
@@ -58,19 +55,18 @@ def processes(options: LogOptions) -> int:
     return options.jobs or len(os.sched_getaffinity(0))
 
 
-def worth_it(size: int, options: LogOptions, smallest: int = 0) -> bool:
+def worth_it(size: int, options: LogOptions) -> bool:
+    """Tell whether reading *size* bytes in ranges is faster."""
+    return processes(options) > 1 and size >= 2 * SMALLEST
+
+
+def is_flood(file: FileStream, tools: Tools) -> bool:
     """
-    Tell whether reading *size* bytes in ranges is faster.
+    Tell whether much of the file must be read.
 
-    :param smallest: Bytes that are worth a process, if that is known.
+    What is found is handed from process to process and read again there: of a flood that takes longer than to
+    read it in one.
     """
-    return processes(options) > 1 and size >= 2 * (smallest or SMALLEST)
-
-
-def least(file: FileStream, tools: Tools) -> int:
-    """Return how many bytes of the file are worth a process: where much of it must be read, fewer are."""
-    if processes(tools.options) < 2 or file.size < 2 * SMALLEST_DENSE:
-        return SMALLEST
     finder = Finder(tools.search, tools.literals)
     hits = lines = 0
     for number in range(PROBES):
@@ -79,7 +75,7 @@ def least(file: FileStream, tools: Tools) -> int:
         for block in blocks:
             hits += len(finder.find(block)[0])
             lines += block.lines
-    return SMALLEST_DENSE if hits * DENSE > lines >= MIN_LINES else SMALLEST
+    return hits * DENSE > lines >= MIN_LINES
 
 
 class Ranges:
@@ -89,14 +85,8 @@ class Ranges:
     :ivar tally: How many records there were, and lines that are none.
     """
 
-    def __init__(
-        self, file: FileStream, layout: Layout, tools: Tools, cuts: Cuts, smallest: int
-    ) -> None:
-        """
-        :param cuts: Takes the lines that were too long.
-        :param smallest: Bytes that are worth a process.
-        """
-        self._smallest = smallest
+    def __init__(self, file: FileStream, layout: Layout, tools: Tools, cuts: Cuts) -> None:
+        """:param cuts: Takes the lines that were too long."""
         self.tally = Tally()
         self._file = file
         self._layout = layout
@@ -124,7 +114,7 @@ class Ranges:
 
     def _ranges(self, start: int, end: int) -> list[Range]:
         options = self._tools.options
-        count = max(1, min(processes(options), (end - start) // self._smallest))
+        count = max(1, min(processes(options), (end - start) // SMALLEST))
         edges = [line_start(self._file, start + (end - start) * n // count) for n in range(count)]
         return [(a, b) for a, b in zip(edges, [*edges[1:], end], strict=True) if a < b] or [
             (start, end)

@@ -11,7 +11,7 @@ from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.options import LogOptions
-from rdmadiag.logs.ranges import Ranges, least, worth_it
+from rdmadiag.logs.ranges import Ranges, is_flood, worth_it
 from rdmadiag.logs.scan import Scanner
 from rdmadiag.logs.sparse import Sparse, Tools
 from rdmadiag.logs.turned import Turned
@@ -83,10 +83,9 @@ class Reading:
         start, end = (window.start, window.end) if window else (0, file.size)
         if window:
             self.reference = window.reference
-        smallest = least(file, self._tools)
-        if not window and not worth_it(end - start, options, smallest):
+        elif not worth_it(end - start, options) or is_flood(file, self._tools):
             return None
-        return self._ranges(Ranges(file, layout, self._tools, self.cuts, smallest), start, end)
+        return self._ranges(Ranges(file, layout, self._tools, self.cuts), start, end)
 
     def _ranges(self, ranges: Ranges, start: int, end: int) -> Iterator[Unit]:
         yield from ranges.units(start, end)

@@ -224,6 +224,7 @@ def test_same_kinds_in_other_formats(tmp_path, diagnose, whole, text, style):
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_ranges_read_by_several_processes(tmp_path, diagnose, whole, monkeypatch, jobs):
     monkeypatch.setattr("rdmadiag.logs.ranges.SMALLEST", 8000)
+    monkeypatch.setattr("rdmadiag.logs.ranges.DENSE", 0)
     log = diagnose(tmp_path / "messages", whole=0, block=5000, jobs=jobs)
     assert essence(log) == essence(whole)
     assert abs(log.info.records - whole.info.records) <= jobs
@@ -231,6 +232,7 @@ def test_ranges_read_by_several_processes(tmp_path, diagnose, whole, monkeypatch
 
 def test_range_process_that_dies_is_an_error(tmp_path, diagnose, whole, monkeypatch):
     monkeypatch.setattr("rdmadiag.logs.ranges.SMALLEST", 8000)
+    monkeypatch.setattr("rdmadiag.logs.ranges.DENSE", 0)
     monkeypatch.setattr("rdmadiag.logs.ranges._Worker.take", lambda *_: os._exit(7))
     with pytest.raises(ChildProcessError, match="byte"):
         diagnose(tmp_path / "messages", whole=0, block=5000, jobs=2)
