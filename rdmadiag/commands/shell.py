@@ -95,10 +95,10 @@ class _Runner(InteractiveInterpreter):
         self.failed = True
         super().showtraceback()
 
-    def showsyntaxerror(self, filename: str | None = None) -> None:
+    def showsyntaxerror(self, filename: str | None = None, **more: Any) -> None:
         """Show where it is no Python."""
         self.failed = True
-        super().showsyntaxerror(filename)
+        super().showsyntaxerror(filename, **more)
 
 
 def _run_script(
