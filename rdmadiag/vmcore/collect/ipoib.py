@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name, ib_qp_state
 from rdmadiag.vmcore.helpers.ipoib import (
@@ -26,10 +26,9 @@ def collect(view: View) -> Collected:
     """Return an ``ipoib.interface`` fact for each interface."""
     if coverage := view.not_here(_KIND, "ib_ipoib", "ipoib_client", "struct ipoib_dev_priv"):
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    found = until_broken(for_each_ipoib_dev(view.prog), problems, "the interfaces")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view, _KIND, for_each_ipoib_dev(view.prog), partial(_fact, view), "the interfaces"
+    )
 
 
 def _fact(view: View, priv: Object) -> Fact:

@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import work_state
 from rdmadiag.vmcore.helpers.ib_device import ib_qp_state
@@ -26,11 +26,13 @@ def collect(view: View) -> Collected:
     )
     if coverage:
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    queues = for_each_nvmet_rdma_queue(view.prog)
-    found = until_broken(queues, problems, "the list of queues is broken")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view,
+        _KIND,
+        for_each_nvmet_rdma_queue(view.prog),
+        partial(_fact, view),
+        "the list of queues is broken",
+    )
 
 
 def _fact(view: View, queue: Object) -> Fact:

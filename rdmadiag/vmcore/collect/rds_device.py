@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name
 from rdmadiag.vmcore.helpers.rds_ib_device import (
@@ -25,11 +25,13 @@ def collect(view: View) -> Collected:
     """Return an ``rds.ib_device`` fact for each device."""
     if coverage := view.not_here(_KIND, "rds_rdma", "rds_ib_devices", "struct rds_ib_device"):
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    devices = for_each_rds_ib_device(view.prog)
-    found = until_broken(devices, problems, "the list of devices is broken")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view,
+        _KIND,
+        for_each_rds_ib_device(view.prog),
+        partial(_fact, view),
+        "the list of devices is broken",
+    )
 
 
 def _fact(view: View, rds_ibdev: Object) -> Fact:

@@ -1,12 +1,17 @@
 """One row of facts, each of its fields read on its own: what cannot be read costs that field only."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rdmadiag.facts.model import Fact, Fields
+from drgn import Object
+
+from rdmadiag.facts.model import Collected, Fact, Fields
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 
-__all__ = ("Row", "hex_or_none", "isolated", "until_broken")
+if TYPE_CHECKING:
+    from rdmadiag.vmcore.collect.view import View
+
+__all__ = ("Row", "each_object", "hex_or_none", "isolated", "until_broken")
 
 T = TypeVar("T")
 
@@ -68,3 +73,23 @@ def until_broken(objects: Iterable[T], problems: list[str], what: str) -> Iterat
         yield from objects
     except READ_ERRORS as error:
         problems.append(f"{what}: {why(error)}")
+
+
+def each_object(
+    view: "View",
+    kind: str,
+    objects: Iterable[Object],
+    make: Callable[[Object], Fact],
+    what: str,
+) -> Collected:
+    """
+    Return a fact of each object, and how complete they are.
+
+    :param objects: Pointers to structures.
+    :param what: Says what was walked, where the walk breaks.
+    """
+    problems: list[str] = []
+    facts = isolated(
+        until_broken(objects, problems, what), make, problems, lambda one: f"{one.value_():#x}"
+    )
+    return Collected(facts=facts, coverage=[view.covered(kind, problems, facts)])

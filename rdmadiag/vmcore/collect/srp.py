@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
-from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object, hex_or_none
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import pids_of
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name, ib_qp_state
@@ -34,10 +34,9 @@ def collect(view: View) -> Collected:
     )
     if coverage:
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    found = until_broken(for_each_srp_target(view.prog), problems, "the target ports")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view, _KIND, for_each_srp_target(view.prog), partial(_fact, view), "the target ports"
+    )
 
 
 def _fact(view: View, target: Object) -> Fact:

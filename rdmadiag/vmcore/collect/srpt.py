@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import pids_of, work_state
 from rdmadiag.vmcore.helpers.ib_device import ib_device_name, ib_qp_state
@@ -23,10 +23,9 @@ def collect(view: View) -> Collected:
     """Return a ``srpt.channel`` fact for each channel to an initiator."""
     if coverage := view.not_here(_KIND, "ib_srpt", "srpt_dev_list", "struct srpt_rdma_ch"):
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    found = until_broken(for_each_srpt_channel(view.prog), problems, "the channels")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view, _KIND, for_each_srpt_channel(view.prog), partial(_fact, view), "the channels"
+    )
 
 
 def _fact(view: View, ch: Object) -> Fact:

@@ -5,7 +5,7 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import pids_of
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
@@ -26,10 +26,13 @@ def collect(view: View) -> Collected:
     ) or view.not_here(_KIND, "nfsd", "nfsd_net_id", "struct nfsd_net")
     if coverage:
         return Collected(coverage=[coverage])
-    problems: list[str] = []
-    found = until_broken(for_each_svcxprt_rdma(view.prog), problems, "the transports of nfsd")
-    facts = isolated(found, partial(_fact, view), problems, lambda one: f"{one.value_():#x}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view,
+        _KIND,
+        for_each_svcxprt_rdma(view.prog),
+        partial(_fact, view),
+        "the transports of nfsd",
+    )
 
 
 def _fact(view: View, rdma: Object) -> Fact:
