@@ -23,6 +23,7 @@ from drgn.helpers.linux.sched import task_state_to_char
 from . import ulps
 from .build import own_module
 from .paths import LabError
+from .values import enum_name, hex_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,18 +119,6 @@ class _Reader:
         return None
 
 
-def _hex(value: Object) -> str:
-    return hex(int(value))
-
-
-def _enum(value: Object, prefix: str) -> str:
-    return value.format_(type_name=False).removeprefix(prefix)
-
-
-def _text(value: Object) -> str:
-    return value.string_().decode(errors="replace")
-
-
 def _sockaddr(reader: _Reader, value: Object) -> str | None:
     raw = reader.prog.read(value.address_, 28)
     (family,) = struct.unpack_from("=H", raw)
@@ -161,8 +150,10 @@ def _tasks(reader: _Reader) -> list[dict[str, Any]]:
         frames = _stack(reader, task) if state in "DSRI" else []
         if state != "D" and not any(INTERESTING.match(f) or BARE_WAITS.match(f) for f in frames):
             continue
-        comm, pid = _text(task.comm), int(task.pid)
-        rows.append({"pid": pid, "comm": comm, "state": state, "task": _hex(task), "stack": frames})
+        comm, pid = text_of(task.comm), int(task.pid)
+        rows.append(
+            {"pid": pid, "comm": comm, "state": state, "task": hex_of(task), "stack": frames}
+        )
     return rows
 
 
@@ -170,7 +161,7 @@ def _barrier(reader: _Reader, work: Object) -> dict[str, Any]:
     row: dict[str, Any] = {"func": reader.symbol(int(work.func))}
     if row["func"] == "wq_barrier_func":
         task = container_of(work, "struct wq_barrier", "work").task
-        row["waiter"] = {"pid": int(task.pid), "comm": _text(task.comm)}
+        row["waiter"] = {"pid": int(task.pid), "comm": text_of(task.comm)}
     return row
 
 
@@ -185,10 +176,10 @@ def _running_works(reader: _Reader) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "pid": int(worker.task.pid),
-                    "comm": _text(worker.task.comm),
-                    "workqueue": _text(worker.current_pwq.wq.name),
+                    "comm": text_of(worker.task.comm),
+                    "workqueue": text_of(worker.current_pwq.wq.name),
                     "func": reader.symbol(int(worker.current_func)),
-                    "work": _hex(worker.current_work),
+                    "work": hex_of(worker.current_work),
                     "seconds": round((reader.jiffies - int(worker.last_active)) / reader.hz, 1),
                     "behind": [_barrier(reader, work) for work in behind],
                 }
@@ -205,7 +196,11 @@ def _waiting_works(reader: _Reader) -> list[dict[str, str]]:
         for pwq in reader.list_of("struct pool_workqueue", wq.pwqs.address_of_(), "pwqs_node"):
             works = reader.list_of("struct work_struct", pwq.inactive_works.address_of_(), "entry")
             rows += [
-                {"workqueue": _text(wq.name), "work": _hex(w), "func": reader.symbol(int(w.func))}
+                {
+                    "workqueue": text_of(wq.name),
+                    "work": hex_of(w),
+                    "func": reader.symbol(int(w.func)),
+                }
                 for w in works
             ]
     return rows
@@ -227,22 +222,22 @@ def _ring(ring: Object) -> dict[str, int]:
 
 def _ib_part(reader: _Reader, ic: Object) -> dict[str, Any]:
     row = {
-        "ic": _hex(ic),
+        "ic": hex_of(ic),
         "signaled_sends": int(ic.i_signaled_sends.counter),
         "fastreg_in_use": int(ic.i_fastreg_inuse_count.counter),
         "fastreg_wrs": int(ic.i_fastreg_wrs.counter),
         "send_ring": _ring(ic.i_send_ring),
         "recv_ring": _ring(ic.i_recv_ring),
-        "send_cq": _hex(ic.i_send_cq),
-        "recv_cq": _hex(ic.i_recv_cq),
+        "send_cq": hex_of(ic.i_send_cq),
+        "recv_cq": hex_of(ic.i_recv_cq),
     }
     if ic.i_cm_id:
         id_priv = container_of(ic.i_cm_id, "struct rdma_id_private", "id")
-        row["cm_id"] = _hex(ic.i_cm_id)
-        row["cm_state"] = _enum(id_priv.state, "RDMA_CM_")
+        row["cm_id"] = hex_of(ic.i_cm_id)
+        row["cm_state"] = enum_name(id_priv.state, "RDMA_CM_")
         if qp := ic.i_cm_id.qp:
             row["qp_num"] = int(qp.qp_num)
-            row["device"] = _text(qp.device.name)
+            row["device"] = text_of(qp.device.name)
             if "rdma_rxe" in reader.modules:
                 rxe = container_of(qp, "struct rxe_qp", "ibqp")
                 row["qp_state"] = QP_STATES[int(rxe.attr.qp_state)]
@@ -269,7 +264,7 @@ def _connection(reader: _Reader, conn: Object, workers: list[dict[str, Any]]) ->
     flags = int(path.cp_flags)
     messages, size = _queued(path)
     row = {
-        "address": _hex(conn),
+        "address": hex_of(conn),
         "laddr": socket.inet_ntop(socket.AF_INET6, conn.c_laddr.to_bytes_()).removeprefix(
             "::ffff:"
         ),
@@ -277,7 +272,7 @@ def _connection(reader: _Reader, conn: Object, workers: list[dict[str, Any]]) ->
             "::ffff:"
         ),
         "tos": int(conn.c_tos),
-        "transport": _text(conn.c_trans.t_name) if conn.c_trans else None,
+        "transport": text_of(conn.c_trans.t_name) if conn.c_trans else None,
         "state": RDS_STATES[state] if state < len(RDS_STATES) else state,
         "flags": hex(flags),
         "flag_names": [name for bit, name in RDS_FLAGS.items() if flags >> bit & 1],
@@ -289,7 +284,7 @@ def _connection(reader: _Reader, conn: Object, workers: list[dict[str, Any]]) ->
     }
     if row["transport"] == "infiniband" and path.cp_transport_data:
         row |= _ib_part(reader, cast("struct rds_ib_connection *", path.cp_transport_data))
-    at_it = [w for w in workers if w["work"] == _hex(path.cp_down_w.address_of_())]
+    at_it = [w for w in workers if w["work"] == hex_of(path.cp_down_w.address_of_())]
     row["shutdown_task"] = {k: at_it[0][k] for k in ("pid", "comm", "seconds")} if at_it else None
     return row
 
@@ -316,16 +311,16 @@ def _iw(reader: _Reader, iw: Object) -> dict[str, Any]:
         "struct wait_queue_entry", priv.connect_wait.head.address_of_(), "entry"
     ):
         task = cast("struct task_struct *", entry.private)
-        waiters.append({"pid": int(task.pid), "comm": _text(task.comm)})
+        waiters.append({"pid": int(task.pid), "comm": text_of(task.comm)})
     return {
-        "address": _hex(priv),
-        "state": _enum(priv.state, "IW_CM_STATE_"),
+        "address": hex_of(priv),
+        "state": enum_name(priv.state, "IW_CM_STATE_"),
         "flags": hex(flags),
         "flag_names": [name for bit, name in IWCM_FLAGS.items() if flags >> bit & 1],
         "connect_wait": bool(flags >> 2 & 1),
         "refcount": int(priv.refcount.refs.counter),
         "waiters": waiters,
-        "device": _text(iw.device.name),
+        "device": text_of(iw.device.name),
         "laddr": _sockaddr(reader, iw.local_addr),
         "raddr": _sockaddr(reader, iw.remote_addr),
     }
@@ -339,9 +334,9 @@ def _owner(reader: _Reader, id_priv: Object) -> dict[str, Any]:
         ctrl = queue.ctrl
         row["controller"] = f"nvme{int(ctrl.ctrl.instance)}"
         row["queue"] = int(queue - ctrl.queues)
-        row["traddr"] = _text(ctrl.ctrl.opts.traddr)
-        row["nqn"] = _text(ctrl.ctrl.opts.subsysnqn)
-        row["state"] = _enum(ctrl.ctrl.state, "NVME_CTRL_")
+        row["traddr"] = text_of(ctrl.ctrl.opts.traddr)
+        row["nqn"] = text_of(ctrl.ctrl.opts.subsysnqn)
+        row["state"] = enum_name(ctrl.ctrl.state, "NVME_CTRL_")
     return row
 
 
@@ -361,8 +356,8 @@ def _cm_part(reader: _Reader, id_priv: Object) -> dict[str, Any]:
     ib = container_of(id_priv.cm_id.ib, "struct cm_id_private", "id")
     return {
         "ib": {
-            "address": _hex(ib),
-            "state": _enum(ib.id.state, "IB_CM_"),
+            "address": hex_of(ib),
+            "state": enum_name(ib.id.state, "IB_CM_"),
             "refcount": int(ib.refcount.refs.counter),
         }
     }
@@ -371,11 +366,11 @@ def _cm_part(reader: _Reader, id_priv: Object) -> dict[str, Any]:
 def _rdma_id(reader: _Reader, id_priv: Object, found_by: str) -> dict[str, Any]:
     holder = int(id_priv.handler_mutex.owner.counter) & ~7 & (2**64 - 1)
     row = {
-        "address": _hex(id_priv),
+        "address": hex_of(id_priv),
         "found_by": found_by,
-        "state": _enum(id_priv.state, "RDMA_CM_"),
+        "state": enum_name(id_priv.state, "RDMA_CM_"),
         "refcount": int(id_priv.refcount.refs.counter),
-        "device": _text(id_priv.id.device.name) if id_priv.id.device else None,
+        "device": text_of(id_priv.id.device.name) if id_priv.id.device else None,
         "laddr": _sockaddr(reader, id_priv.id.route.addr.src_addr),
         "raddr": _sockaddr(reader, id_priv.id.route.addr.dst_addr),
         "handler_mutex_holder": int(Object(reader.prog, "struct task_struct *", holder).pid)
@@ -438,10 +433,10 @@ def _controllers(reader: _Reader) -> list[dict[str, Any]]:
         rows.append(
             {
                 "controller": f"nvme{int(ctrl.instance)}",
-                "address": _hex(rdma),
-                "traddr": _text(ctrl.opts.traddr),
-                "nqn": _text(ctrl.opts.subsysnqn),
-                "state": _enum(ctrl.state, "NVME_CTRL_"),
+                "address": hex_of(rdma),
+                "traddr": text_of(ctrl.opts.traddr),
+                "nqn": text_of(ctrl.opts.subsysnqn),
+                "state": enum_name(ctrl.state, "NVME_CTRL_"),
                 "queue_count": int(ctrl.queue_count),
                 "nr_reconnects": int(ctrl.nr_reconnects),
                 "max_reconnects": int(ctrl.opts.max_reconnects),
@@ -518,7 +513,7 @@ def read(core: Path, kernel: Kernel, flavours: list[str]) -> tuple[dict[str, Any
     tasks = _tasks(reader)
     workers = _running_works(reader)
     truth: dict[str, Any] = {
-        "kernel": _text(reader.prog["init_uts_ns"].name.release),
+        "kernel": text_of(reader.prog["init_uts_ns"].name.release),
         "read_with": "drgn, DWARF of the debug packages and of the modules built out of tree",
         "modules": sorted(reader.modules),
         "own_modules": flavours,

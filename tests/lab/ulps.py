@@ -9,23 +9,13 @@ from drgn import Object, Program, cast, container_of
 from drgn.helpers.linux.list import list_for_each_entry
 from drgn.helpers.linux.xarray import xa_for_each, xa_load
 
+from .values import enum_name, hex_of, text_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Rows = list[dict[str, Any]]
 XPRT = ("LOCKED", "CONNECTED", "CONNECTING", "", "BOUND", "BINDING", "CLOSING", "OFFLINE", "REMOVE")
-
-
-def _hex(value: Object) -> str:
-    return hex(int(value))
-
-
-def _enum(value: Object, prefix: str) -> str:
-    return value.format_(type_name=False).removeprefix(prefix)
-
-
-def _text(value: Object) -> str:
-    return value.string_().decode(errors="replace")
 
 
 def _ip4(address: Object) -> str:
@@ -46,7 +36,7 @@ def _rdma_xprts(prog: Program) -> dict[int, Object]:
     for clnt in list_for_each_entry("struct rpc_clnt", net.all_clients.address_of_(), "cl_clients"):
         xprt = clnt.cl_xprt.read_()
         # RPC_DISPLAY_PROTO
-        if _text(xprt.address_strings[2]) == "rdma":
+        if text_of(xprt.address_strings[2]) == "rdma":
             found[int(xprt)] = xprt
     return found
 
@@ -55,7 +45,7 @@ def _xprt(xprt: Object) -> dict[str, Any]:
     rdma = container_of(xprt, "struct rpcrdma_xprt", "rx_xprt")
     state = int(xprt.state)
     return {
-        "address": _hex(rdma),
+        "address": hex_of(rdma),
         "server": _ip4(xprt.addr),
         "state": hex(state),
         "state_names": [name for bit, name in enumerate(XPRT) if state >> bit & 1],
@@ -81,11 +71,11 @@ def _rpc_tasks(prog: Program) -> Rows:
 
 def _rpc_task(clnt: Object, task: Object) -> dict[str, Any]:
     return {
-        "address": _hex(task),
-        "xprt": _hex(task.tk_xprt),
+        "address": hex_of(task),
+        "xprt": hex_of(task.tk_xprt),
         "owner": int(task.tk_owner),
-        "program": _text(clnt.cl_program.name),
-        "procedure": _text(task.tk_msg.rpc_proc.p_name) if task.tk_msg.rpc_proc else None,
+        "program": text_of(clnt.cl_program.name),
+        "procedure": text_of(task.tk_msg.rpc_proc.p_name) if task.tk_msg.rpc_proc else None,
     }
 
 
@@ -104,7 +94,7 @@ def _svc(xprt: Object) -> dict[str, Any]:
     rdma = container_of(xprt, "struct svcxprt_rdma", "sc_xprt")
     flags = int(xprt.xpt_flags)
     return {
-        "address": _hex(rdma),
+        "address": hex_of(rdma),
         "remote": _ip4(xprt.xpt_remote),
         "flags": hex(flags),
         "listener": not int(xprt.xpt_remotelen),
@@ -137,15 +127,15 @@ def _srp_targets(prog: Program) -> Iterator[Object]:
 
 def _srp(target: Object) -> dict[str, Any]:
     return {
-        "address": _hex(target),
-        "state": _enum(target.state, "SRP_TARGET_"),
-        "rport_state": _enum(target.rport.state, "SRP_RPORT_"),
+        "address": hex_of(target),
+        "state": enum_name(target.state, "SRP_TARGET_"),
+        "rport_state": enum_name(target.rport.state, "SRP_RPORT_"),
         "failed_reconnects": int(target.rport.failed_reconnects),
         "target": _ip4(target.rdma_cm.dst.ss),
         "qp_in_error": bool(target.qp_in_error),
         "channels": [
             {
-                "address": _hex(target.ch + i),
+                "address": hex_of(target.ch + i),
                 "connected": bool(target.ch[i].connected),
                 "req_lim": int(target.ch[i].req_lim),
                 "qp_num": int(target.ch[i].qp.qp_num) if target.ch[i].qp else None,
@@ -168,9 +158,9 @@ def _srpt_channels(prog: Program) -> Iterator[Object]:
 
 def _srpt(ch: Object) -> dict[str, Any]:
     return {
-        "address": _hex(ch),
-        "state": _enum(ch.state, "CH_"),
-        "session": _text(ch.sess_name),
+        "address": hex_of(ch),
+        "state": enum_name(ch.state, "CH_"),
+        "session": text_of(ch.sess_name),
         "sq_wr_avail": int(ch.sq_wr_avail.counter),
         "qp_num": int(ch.qp.qp_num),
     }
@@ -182,15 +172,15 @@ def _srpt(ch: Object) -> dict[str, Any]:
 def _nvmet(queue: Object) -> dict[str, Any]:
     ctrl = queue.nvme_sq.ctrl
     return {
-        "address": _hex(queue),
+        "address": hex_of(queue),
         "index": int(queue.idx),
         "host_queue": int(queue.host_qid),
-        "state": _enum(queue.state, "NVMET_RDMA_Q_"),
+        "state": enum_name(queue.state, "NVMET_RDMA_Q_"),
         "sq_wr_avail": int(queue.sq_wr_avail.counter),
         "recv_queue_size": int(queue.recv_queue_size),
         "qp_num": int(queue.qp.qp_num) if queue.qp else None,
-        "hostnqn": _text(ctrl.hostnqn) if ctrl else None,
-        "subsystem": _text(ctrl.subsys.subsysnqn) if ctrl else None,
+        "hostnqn": text_of(ctrl.hostnqn) if ctrl else None,
+        "subsystem": text_of(ctrl.subsys.subsysnqn) if ctrl else None,
         "controller": int(ctrl.cntlid) if ctrl else None,
     }
 
@@ -200,9 +190,9 @@ def _nvmet(queue: Object) -> dict[str, Any]:
 
 def _iser(conn: Object) -> dict[str, Any]:
     return {
-        "address": _hex(conn),
-        "state": _enum(conn.state, "ISER_CONN_"),
-        "name": _text(conn.name),
+        "address": hex_of(conn),
+        "state": enum_name(conn.state, "ISER_CONN_"),
+        "name": text_of(conn.name),
         "qp_num": int(conn.ib_conn.qp.qp_num) if conn.ib_conn.qp else None,
     }
 
@@ -215,7 +205,7 @@ def read(prog: Program, modules: list[str]) -> dict[str, Rows]:
         found["rpc_tasks"] = _rpc_tasks(prog)
     if "rpcrdma" in modules and "nfsd" in modules:
         found["svc_xprts"] = [
-            _svc(x) for x in _svc_xprts(prog) if _text(x.xpt_class.xcl_name) == "rdma"
+            _svc(x) for x in _svc_xprts(prog) if text_of(x.xpt_class.xcl_name) == "rdma"
         ]
     if "ib_srp" in modules:
         found["srp_targets"] = [_srp(t) for t in _srp_targets(prog)]
