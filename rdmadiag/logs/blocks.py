@@ -2,27 +2,23 @@
 A log in blocks of whole lines.
 
 Each block keeps some of what came before it, so that a record can be followed back to its beginning. A line
-that is longer than a line may be is cut, and the rest of it counted but not kept. Blocks of a long log are
-decompressed by a second thread while the first one searches the block before.
+that is longer than a line may be is cut, and the rest of it counted but not kept.
 """
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.streams import FileStream, Stream
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from rdmadiag.logs.ahead import DEPTH
 
 CONTEXT = 16 << 10
 STRIPE = 16 << 10
 NEWLINE = 0x0A
 NUL_RUN = b"\0" * 8
-AHEAD = 4
-"""Reads that another thread is ahead."""
+KEPT = DEPTH
+"""Blocks whose buffers are left alone while the next one is read."""
 
 
 @dataclass(slots=True)
@@ -30,10 +26,12 @@ class Block:
     """
     Some whole lines.
 
-    :ivar data: The buffer; it is used again once the next block was asked for.
+    :ivar data: The buffer; it is used again once so many blocks more as :data:`KEPT` were asked for.
     :ivar context: Where lines of the blocks before begin in it.
     :ivar start: Where the lines of this block begin in it, *end*: where they end.
-    :ivar offset: Byte offset of *start* in the log; *line*: its line number.
+    :ivar offset: Byte offset of *start* in the log.
+    :ivar skipped: Line ends between the block before and this one, in what was cut.
+    :ivar line: Number of the first line, once that is known.
     :ivar last: The log ends with this block.
     :ivar lines: How many line ends there are, once they were counted; *counts*: before each stripe.
     """
@@ -43,7 +41,8 @@ class Block:
     start: int
     end: int
     offset: int
-    line: int
+    skipped: int = 0
+    line: int = 1
     last: bool = False
     lines: int = -1
     view: memoryview = field(init=False)
@@ -117,65 +116,41 @@ class Blocks:
     Reads a stream in blocks.
 
     :ivar size: Bytes that were read.
-    :ivar line: Number of the line after the last block.
     """
 
     def __init__(
-        self,
-        stream: Stream,
-        cuts: Cuts,
-        size: int = 1 << 20,
-        limits: Limits = DEFAULT,
-        line: int = 1,
+        self, stream: Stream, cuts: Cuts, size: int = 1 << 20, limits: Limits = DEFAULT
     ) -> None:
         """
         :param cuts: Takes the lines that were too long.
         :param size: Bytes of a block; the whole of it may take a line and the context more.
-        :param line: Number of the first line.
         """
         self.size = stream.position if isinstance(stream, FileStream) else 0
         self._stream = stream
         self._cuts = cuts
         self._block = size
         self._limits = limits
-        self.line = line
         self._filled = 0
         self._cutting = False
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield the blocks; each must be done with before the next one is asked for."""
+        """Yield the blocks."""
         block = self._fill(self._buffer(), b"", 0)
-        if block.last or isinstance(self._stream, FileStream):
-            yield from self._following(block)
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1) as pool:
-            self._stream = _Ahead(self._stream, pool, self._block)
-            yield from self._following(block)
-
-    def _following(self, block: Block) -> Iterator[Block]:
+        kept = deque([block.data])
         yield block
-        spare = self._buffer() if not block.last else block.data
         while not block.last:
-            spare, block = block.data, self._after(block, spare)
+            block = self._after(block, kept.popleft() if len(kept) > KEPT else self._buffer())
+            kept.append(block.data)
             yield block
-        self._count(block)
 
     def _buffer(self) -> bytearray:
         return bytearray(CONTEXT + self._limits.line + self._block)
 
     def _after(self, block: Block, buffer: bytearray) -> Block:
         """Read the block that follows *block* into *buffer*."""
-        self._count(block)
         rest = bytes(block.data[block.end : self._filled])
         context = b"" if self._cutting else self._context(block)
         return self._fill(buffer, context + rest, len(context))
-
-    def _count(self, block: Block) -> None:
-        if block.lines < 0:
-            block.count()
-        self.line = block.line + block.lines
 
     @staticmethod
     def _context(block: Block) -> bytes:
@@ -187,10 +162,10 @@ class Blocks:
 
     def _fill(self, buffer: bytearray, head: bytes, start: int) -> Block:
         buffer[: len(head)] = head
-        offset = self.size - (len(head) - start)
+        offset, skipped = self.size - (len(head) - start), 0
         filled, ended = self._read(buffer, len(head))
         if self._cutting:
-            filled, dropped = self._drop(buffer, start, filled)
+            filled, dropped, skipped = self._drop(buffer, start, filled)
             offset += dropped
         end = filled if ended else self._last_end(buffer, start, filled)
         if end == start and not ended and filled - start > self._limits.line:
@@ -198,13 +173,13 @@ class Blocks:
             filled = end = start + self._limits.line
             self._cutting = True
         self._filled = filled
-        return Block(buffer, 0, start, end, offset, self.line, last=ended)
+        return Block(buffer, 0, start, end, offset, skipped, last=ended)
 
     def _read(self, buffer: bytearray, filled: int) -> tuple[int, bool]:
         """Fill the buffer up from the stream; say whether the stream has ended."""
         view = memoryview(buffer)[: max(filled, min(len(buffer), filled + self._block))]
         while filled < len(view):
-            if isinstance(self._stream, FileStream | _Ahead):
+            if isinstance(self._stream, FileStream):
                 count = self._stream.readinto(view[filled:])
             else:
                 data = self._stream.read(len(view) - filled)
@@ -224,42 +199,13 @@ class Blocks:
             end = run + len(NUL_RUN) if run >= 0 else end
         return end
 
-    def _drop(self, buffer: bytearray, start: int, filled: int) -> tuple[int, int]:
-        """Leave out what still belongs to the line that was cut."""
+    def _drop(self, buffer: bytearray, start: int, filled: int) -> tuple[int, int, int]:
+        """Leave out what still belongs to the line that was cut; return the new end, and how many bytes and line ends."""
         found = buffer.find(b"\n", start, filled)
         run = buffer.find(NUL_RUN, start, filled if found < 0 else found)
         if found < 0 and run < 0:
-            return start, filled - start
+            return start, filled - start, 0
         self._cutting = False
         end = found + 1 if run < 0 else run + len(NUL_RUN)
-        if run < 0:
-            self.line += 1
         buffer[start : start + filled - end] = buffer[end:filled]
-        return start + filled - end, end - start
-
-
-class _Ahead:
-    """
-    A stream that is read, and so decompressed, by another thread while what it gave is worked on.
-
-    That thread is some reads ahead: the pieces that it gets at once differ in size.
-    """
-
-    def __init__(self, stream: Stream, pool: "ThreadPoolExecutor", size: int) -> None:
-        self._stream = stream
-        self._pool = pool
-        self._size = size
-        self._left = memoryview(b"")
-        self._next = deque(pool.submit(stream.read, size) for _ in range(AHEAD))
-
-    def readinto(self, view: memoryview) -> int:
-        if not self._left:
-            self._left = memoryview(self._next.popleft().result())
-            self._next.append(self._pool.submit(self._stream.read, self._size))
-        count = min(len(view), len(self._left))
-        view[:count], self._left = self._left[:count], self._left[count:]
-        return count
-
-    def read(self, size: int, /) -> bytes:
-        buffer = bytearray(size)
-        return bytes(buffer[: self.readinto(memoryview(buffer))])
+        return start + filled - end, end - start, int(run < 0)

@@ -8,16 +8,17 @@ that are no records are found on the way.
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rdmadiag.logs.blocks import Block
 from rdmadiag.logs.prefilter import Hit, PlainSearch, Search
 
-MAX_ODD = 8
-"""One odd line in so many is too many."""
+ODD_BYTES = 1024
+"""One odd line in so many bytes is too many."""
 
-BLOCKS_WITHOUT = 32
-"""Blocks after which it is tried again."""
+MAX_WITHOUT = 32
+"""Blocks after which it is tried again, at most."""
 
 _ANCHOR = re.compile(
     rb"[A-Z][a-z]{2} (?=[ \d]\d )|\d{4}(?=-\d\d-\d\dT)|\[(?=[ \d])|\{\"|\"\d{3}|<\d(?=\d?\d?>)"
@@ -49,8 +50,29 @@ def odd_literals(anchor: bytes) -> tuple[bytes, ...]:
     )
 
 
+@dataclass(slots=True)
+class Found:
+    """
+    What was found in a block.
+
+    :ivar hits: Where literals end in the buffer, and which.
+    :ivar odd: Where line ends are that *anchor* does not follow; ``None``: that was not looked for.
+    """
+
+    hits: list[Hit]
+    odd: list[int] | None = None
+    anchor: bytes = b""
+
+    def count(self, block: Block) -> None:
+        """Count the line ends of the block."""
+        if self.odd is None:
+            block.count()
+        else:
+            block.count_alike(b"\n" + self.anchor, self.odd)
+
+
 class Finder:
-    """Finds literals, and counts lines."""
+    """Finds literals, and what lines can be counted by."""
 
     def __init__(self, search: Callable[[bytes], Search], literals: int) -> None:
         """
@@ -60,29 +82,27 @@ class Finder:
         self._make = search
         self._literals = literals
         self._anchor = b""
-        self._without = 0
+        self._without = self._failures = 0
 
-    def find(self, block: Block) -> tuple[list[Hit], list[int] | None]:
-        """
-        Return where literals end in the buffer, and which; and where the odd line ends are.
-
-        :returns: ``None`` for the line ends when they were counted otherwise.
-        """
+    def find(self, block: Block) -> Found:
+        """Return what there is in a block; the next one must be asked for after it."""
         anchor = self._next_anchor(block)
         search = self._make(anchor)
         hits = [(block.start + end, n) for end, n in search.find(block.view)]
-        if not anchor or not search.exact or not _can_count(block, anchor):
-            block.count()
-            return [h for h in hits if h[1] < self._literals], None
         found = [h for h in hits if h[1] < self._literals]
+        if not anchor or not search.exact or not _can_count(block, anchor):
+            return Found(found)
         odd: list[int] = []
         if len(found) < len(hits):
             lengths = [len(x) for x in odd_literals(anchor)]
             odd = [end - lengths[n - self._literals] for end, n in hits if n >= self._literals]
-        block.count_alike(b"\n" + anchor, odd)
-        if len(odd) * MAX_ODD > block.lines:
-            self._without = BLOCKS_WITHOUT
-        return found, odd
+        self._note(len(odd) * ODD_BYTES > block.end - block.start)
+        return Found(found, odd, anchor)
+
+    def _note(self, failed: bool) -> None:
+        """Leave the anchor alone the longer, the more blocks one after another it did not suit: the first may be a new month's."""
+        self._failures = self._failures + 1 if failed else 0
+        self._without = min((1 << self._failures) - 2, MAX_WITHOUT) if failed else 0
 
     def _next_anchor(self, block: Block) -> bytes:
         """Return what most lines of the block begin with, by its last whole line: the month changes."""

@@ -73,7 +73,8 @@ def is_flood(file: FileStream, tools: Tools) -> bool:
         start = line_start(file, file.size * number // PROBES)
         blocks = Blocks(file.part(start, start + PROBE), Cuts(), PROBE, tools.options.limits)
         for block in blocks:
-            hits += len(finder.find(block)[0])
+            hits += len(finder.find(block).hits)
+            block.count()
             lines += block.lines
     return hits * DENSE > lines >= MIN_LINES
 
@@ -121,14 +122,13 @@ class Ranges:
         ]
 
     def _alone(self, extent: Range, line: int) -> Iterator[Unit]:
-        sparse = Sparse(self._layout, self._tools, self._cuts)
-        blocks = self._blocks(extent, self._cuts, line)
-        yield from sparse.units(blocks)
+        sparse = Sparse(self._layout, self._tools, self._cuts, line)
+        yield from sparse.units(self._blocks(extent, self._cuts))
         self.tally = sparse.tally
 
-    def _blocks(self, extent: Range, cuts: Cuts, line: int = 1) -> Blocks:
+    def _blocks(self, extent: Range, cuts: Cuts) -> Blocks:
         options = self._tools.options
-        return Blocks(self._file.part(*extent), cuts, options.block, options.limits, line)
+        return Blocks(self._file.part(*extent), cuts, options.block, options.limits)
 
     def _count(self, done: _Done) -> None:
         self.tally.records += done.tally.records
@@ -164,12 +164,10 @@ class Ranges:
         worker = _Worker(self._tools)
         cuts = Cuts()
         sparse = Sparse(self._layout, worker.tools, cuts)
-        blocks = self._blocks(extent, cuts)
-        for unit in sparse.units(blocks):
+        for unit in sparse.units(self._blocks(extent, cuts)):
             worker.take(unit, sender)
-        lines, last = blocks.line - 1, extent[1]
-        handed = -1
-        for unit in sparse.rest(self._blocks((last, self._file.size), cuts, blocks.line)):
+        lines, handed = sparse.line - 1, -1
+        for unit in sparse.rest(self._blocks((extent[1], self._file.size), cuts)):
             worker.take(unit, sender)
             handed = unit.offset
         sender.send(worker.units)

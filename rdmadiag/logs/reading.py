@@ -11,7 +11,7 @@ from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.options import LogOptions
-from rdmadiag.logs.ranges import Ranges, is_flood, worth_it
+from rdmadiag.logs.ranges import Ranges, is_flood, processes, worth_it
 from rdmadiag.logs.scan import Scanner
 from rdmadiag.logs.sparse import Sparse, Tools
 from rdmadiag.logs.turned import Turned
@@ -73,7 +73,7 @@ class Reading:
 
     def _sparse(self, layout: Layout, blocks: Iterable[Block]) -> Iterator[Unit]:
         sparse = Sparse(layout, self._tools, self.cuts)
-        yield from sparse.units(blocks)
+        yield from sparse.units(blocks, threads=processes(self._tools.options) > 1)
         self.tally = sparse.tally
 
     def _part(self, file: FileStream, layout: Layout) -> Iterator[Unit] | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rdmadiag.logs import wrapping
+from rdmadiag.logs.ahead import ahead
 from rdmadiag.logs.blocks import NUL_RUN, Block, Cuts
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import Finder
@@ -23,6 +24,7 @@ class Scanner:
 
     :ivar follow: Hand on every line until it is unset again: whoever reads a trace sets it.
     :ivar cuts: The lines that were too long.
+    :ivar line: Number of the line after the last block.
     """
 
     def __init__(
@@ -31,13 +33,16 @@ class Scanner:
         finder: Finder,
         companions: Sequence[tuple[bytes, ...]],
         cuts: Cuts,
+        line: int = 1,
     ) -> None:
         """
         :param companions: For each literal those of which its line must hold one; none: no need.
         :param cuts: Takes the lines that were too long.
+        :param line: Number of the first line.
         """
         self.follow = False
         self.cuts = cuts
+        self.line = line
         self._census = census
         self._finder = finder
         self._companions = companions
@@ -47,21 +52,28 @@ class Scanner:
         self._unfinished = False
         self._cursor = 0
         self._handed = 0
-        self._number = 1
+        self._number = line
 
     def all_lines(self, blocks: Iterable[Block]) -> Iterator[Line]:
         """Yield every line."""
         for block in blocks:
+            block.count()
             self._enter(block)
             while self._cursor < block.end:
                 yield self._take(block)
 
-    def lines(self, blocks: Iterable[Block]) -> Iterator[Line | None]:
-        """Yield the first line of each block, the last one of all, and those that hold a literal."""
-        for block in blocks:
+    def lines(self, blocks: Iterable[Block], *, threads: bool) -> Iterator[Line | None]:
+        """
+        Yield the first line of each block, the last one of all, and those that hold a literal.
+
+        :param threads: Whether other threads may read and search.
+        """
+        find = self._finder.find
+        for block, found in ahead(blocks, find) if threads else ((b, find(b)) for b in blocks):
+            found.count(block)
             self._enter(block)
-            hits, odd = self._finder.find(block)
-            wrapped = [(p + 1, -1) for p in self._census.count(block, odd)]
+            hits = found.hits
+            wrapped = [(p + 1, -1) for p in self._census.count(block, found.odd)]
             if block.start < block.end:
                 hits.insert(0, (block.start + 1, -1))
             if block.last and block.start < block.end:
@@ -69,8 +81,10 @@ class Scanner:
             yield from self._sparse(block, sorted(hits + wrapped) if wrapped else hits)
 
     def _enter(self, block: Block) -> None:
-        self._cursor = block.start
-        self._number = block.line
+        """Begin with a block whose line ends were counted."""
+        block.line = self.line + block.skipped
+        self.line = block.line + block.lines
+        self._cursor, self._number = block.start, block.line
 
     def _sparse(self, block: Block, hits: list[tuple[int, int]]) -> Iterator[Line | None]:
         for end, number in hits:

@@ -47,12 +47,15 @@ class Sparse:
     :ivar tally: How many records there were, and lines that are none.
     """
 
-    def __init__(self, layout: Layout, tools: Tools, cuts: Cuts) -> None:
-        """:param cuts: Takes the lines that were too long."""
+    def __init__(self, layout: Layout, tools: Tools, cuts: Cuts, line: int = 1) -> None:
+        """
+        :param cuts: Takes the lines that were too long.
+        :param line: Number of the first line.
+        """
         self._census = Census(layout)
         self._tools = tools
         finder = Finder(tools.search, tools.literals)
-        self._scanner = Scanner(self._census, finder, tools.companions, cuts)
+        self._scanner = Scanner(self._census, finder, tools.companions, cuts, line)
         self._assembler = Assembler(layout)
 
     @property
@@ -60,9 +63,18 @@ class Sparse:
         """What was counted so far."""
         return self._census.tally
 
-    def units(self, blocks: Iterable[Block]) -> Iterator[Unit]:
-        """Yield the records."""
-        for line in self._scanner.lines(blocks):
+    @property
+    def line(self) -> int:
+        """Number of the line after what was read so far."""
+        return self._scanner.line
+
+    def units(self, blocks: Iterable[Block], *, threads: bool = False) -> Iterator[Unit]:
+        """
+        Yield the records.
+
+        :param threads: Whether other threads may read and search.
+        """
+        for line in self._scanner.lines(blocks, threads=threads):
             yield from self._assembler.flush() if line is None else self._assembler.feed(line)
             self._scanner.follow = self._tools.wants()
         yield from self._assembler.flush()

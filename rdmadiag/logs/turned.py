@@ -48,20 +48,24 @@ class Turned:
         for start, end, line in reversed(self._pieces(file)):
             piece = FileStream(file.fd, self._source.report)
             piece.position, piece.size = start, end
-            read = Blocks(piece, self._cuts, self._options.block, self._options.limits, line)
-            yield from self._backward(read)
+            read = Blocks(piece, self._cuts, self._options.block, self._options.limits)
+            yield from self._backward(read, line)
         self.size = file.size
 
-    def _backward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
-        """Yield the records of some blocks from the last to the first."""
+    def _backward(self, blocks: Iterable[Block], line: int = 1) -> Iterator[Unit]:
+        """
+        Yield the records of some blocks from the last to the first.
+
+        :param line: Number of the first line.
+        """
         if not self._layout.lines_reversed:
-            yield from reversed(list(self._forward(blocks)))
+            yield from reversed(list(self._forward(blocks, line)))
             return
-        scanner = Scanner(self._census, NO_FINDER, (), self._cuts)
+        scanner = Scanner(self._census, NO_FINDER, (), self._cuts, line)
         yield from self._assembled(reversed(list(scanner.all_lines(blocks))))
 
-    def _forward(self, blocks: Iterable[Block]) -> Iterator[Unit]:
-        scanner = Scanner(self._census, NO_FINDER, (), self._cuts)
+    def _forward(self, blocks: Iterable[Block], line: int = 1) -> Iterator[Unit]:
+        scanner = Scanner(self._census, NO_FINDER, (), self._cuts, line)
         yield from self._assembled(scanner.all_lines(blocks))
 
     def _assembled(self, lines: Iterable[Line]) -> Iterator[Unit]:

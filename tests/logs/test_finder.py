@@ -35,7 +35,7 @@ def text(seed, share, ending=b"\n"):
 
 def block_of(data, context=b""):
     return Block(
-        bytearray(context + data), 0, len(context), len(context) + len(data), 0, 1, last=True
+        bytearray(context + data), 0, len(context), len(context) + len(data), 0, last=True
     )
 
 
@@ -51,7 +51,9 @@ def test_counts(monkeypatch, share, ending):
     for seed in range(60):
         data = text(seed, share, ending)
         block = block_of(data, b"before\n")
-        hits, odd = Finder(search, len(LITERALS)).find(block)
+        found = Finder(search, len(LITERALS)).find(block)
+        found.count(block)
+        hits, odd = found.hits, found.odd
         assert block.lines == data.count(b"\n")
         for position in range(len(b"before\n"), block.end, 37):
             assert block.line_at(position) == 1 + block.data.count(b"\n", 7, position)
