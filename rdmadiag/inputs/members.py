@@ -3,21 +3,23 @@
 import re
 from enum import Enum
 
+from rdmadiag.lazy import Lazy
+
 SAMPLE = 16 << 10
 
 _SYSTEM = frozenset(
     ("proc", "sys", "dev", "boot", "usr", "lib", "lib64", "bin", "sbin", "etc", "run")
 )
-_PLACE = re.compile(
+_PLACE = Lazy(
     r"(?:^|/)proc/version$|(?:^|/)(?:var/log/|var/crash/|sos_strings/|sos_commands/(?:kernel|logs|process|rds|infiniband|rdma|nvme"
     r"|networking|block|systemd|auditd)/)"
     r"|(?:^|/)[^/]*(?:dmesg|journal|messages|syslog|kern\.log|console|vmcore)[^/]*$"
 )
-_BORING = re.compile(
+_BORING = Lazy(
     r"\.(?:py|sh|c|h|o|ko|so|conf|html?|xml|ya?ml|css|js|rpm|deb|png|jpg|pdf|db|sqlite)$"
 )
 
-_STAMP = re.compile(
+_STAMP = Lazy(
     rb"""[ \t>]*(?:[\w./@%+~-]{1,100}:)?(?:\d{1,9}[:-])?(?:<\d{1,3}>)?(?:
         (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{1,2}\d{1,2}[ ](?:\d{4}[ ])?\d\d:\d\d:\d\d
         | "?(?:[A-Z][a-z]{2}[ ])?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d

@@ -13,21 +13,22 @@ from rdmadiag.knowledge.base import read_fixes
 from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.lines import matches
 from rdmadiag.knowledge.versions import branch, parse_number
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.patterns import nested_quantifier
 from rdmadiag.rules.schema import Fix, FixedIn, FixFile, Mark, Signature
 
-_TREE = re.compile(
+_TREE = Lazy(
     r"mainline|stable-\d+\.\d+(?:\.\d+)?|UEK[1-8]?|RHEL\d+|SLES(?:15\.\d)?|Debian|Ubuntu|any"
 )
-_COMMIT = re.compile(r"[0-9a-f]{8,40}")
-_CVE = re.compile(r"CVE-\d{4}-\d{4,}")
-_ORABUG = re.compile(r"\d{7,9}")
-_ID = re.compile(r"[A-Za-z0-9][\w.-]*")
-_MARK = re.compile(
+_COMMIT = Lazy(r"[0-9a-f]{8,40}")
+_CVE = Lazy(r"CVE-\d{4}-\d{4,}")
+_ORABUG = Lazy(r"\d{7,9}")
+_ID = Lazy(r"[A-Za-z0-9][\w.-]*")
+_MARK = Lazy(
     r"(?:no_)?member:struct \w+\.\w+|enumerator:\w+|symbol:(?:\w+:)?\w+|wq_flag:[^:]+:WQ_\w+"
     r"|string:\w+:.+"
 )
-_FUNCTION = re.compile(r"[A-Za-z_]\w*(?:\|[A-Za-z_]\w*)*")
+_FUNCTION = Lazy(r"[A-Za-z_]\w*(?:\|[A-Za-z_]\w*)*")
 _NUMBERED = ("mainline", "stable-")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rdmadiag.knowledge.base import Knowledge
 from rdmadiag.knowledge.status import KernelEvidence, status
+from rdmadiag.lazy import Lazy
 from rdmadiag.rules.schema import Diagnosis, EventRule, Fix, FixedIn
 
 SUPPORT = "https://support.oracle.com/epmos/faces/BugDisplay?id="
@@ -219,16 +220,16 @@ def _step(text: str, command: str) -> str:
 
 _UNKNOWN = "<...>"
 # The innermost conditional or repeated part: what stands there is about one case.
-_PART = re.compile(
+_PART = Lazy(
     r"\{%-? (?P<word>if|for) (?:(?!\{%-? (?:end)?(?:if|for)).)*?\{%-? end(?P=word) -?%\}", re.DOTALL
 )
-_TAG = re.compile(r"\{%.*?%\}", re.DOTALL)
-_VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_NAME = re.compile(r"\{\{-?\s*([\w.]+)\s*(?:\||-?\}\}|or\b)")
-_OTHERWISE = re.compile(r"\b(?:or|else)\s+'([^']*)'\s*-?\}\}$")
-_PLURAL = re.compile(r"^\{\{-?\s*'\w*'\s+if\b(?!.*\belse\b)", re.DOTALL)
-_BRANCH = re.compile(r"\{%-? (?:else|elif)\b.*?%\}", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_TAG = Lazy(r"\{%.*?%\}", re.DOTALL)
+_VALUE = Lazy(r"\{\{.*?\}\}", re.DOTALL)
+_NAME = Lazy(r"\{\{-?\s*([\w.]+)\s*(?:\||-?\}\}|or\b)")
+_OTHERWISE = Lazy(r"\b(?:or|else)\s+'([^']*)'\s*-?\}\}$")
+_PLURAL = Lazy(r"^\{\{-?\s*'\w*'\s+if\b(?!.*\belse\b)", re.DOTALL)
+_BRANCH = Lazy(r"\{%-? (?:else|elif)\b.*?%\}", re.DOTALL)
+_SENTENCE = Lazy(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def _plain(template: str) -> str:
@@ -254,7 +255,7 @@ def _in_general(template: str) -> str:
     return _without(_VALUE_SHOWN, general) or _without(_UNKNOWN_SHOWN, branches) or _plain(template)
 
 
-def _without(mark: re.Pattern[str], template: str) -> str:
+def _without(mark: Lazy[str], template: str) -> str:
     """Write a template without the sentences that have *mark*."""
     paragraphs = (
         " ".join(s for s in _SENTENCE.split(_plain(p)) if not mark.search(s))
@@ -263,8 +264,8 @@ def _without(mark: re.Pattern[str], template: str) -> str:
     return "\n\n".join(re.sub(r":$", ".", p) for p in paragraphs if p)
 
 
-_UNKNOWN_SHOWN = re.compile(re.escape(_UNKNOWN))
-_VALUE_SHOWN = re.compile(rf"<[a-z_][\w.]*>|{_UNKNOWN_SHOWN.pattern}")
+_UNKNOWN_SHOWN = Lazy(re.escape(_UNKNOWN))
+_VALUE_SHOWN = Lazy(rf"<[a-z_][\w.]*>|{_UNKNOWN_SHOWN.pattern}")
 
 
 def explain_event(rules: Sequence[EventRule]) -> Explanation:

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from math import log2
 
+from rdmadiag.lazy import Lazy
+
 STRONG = 0.5
 """From this weight on a frame counts as one that points somewhere."""
 
 _WEAK = 0.15
 
-_NOTHING = re.compile(
+_NOTHING = Lazy(
     r"""
     (?:__|io_|preempt_)?schedule(?:_\w+)? | __switch_to(?:_asm)? | context_switch | \w*worker_thread
     | process_(?:one_work|scheduled_works) | rescuer_thread | kthread | ret_from_\w+ | kernel_thread\w*
@@ -36,7 +38,7 @@ _NOTHING = re.compile(
     re.VERBOSE,
 )
 
-_PRIMITIVE = re.compile(
+_PRIMITIVE = Lazy(
     r"""
     (?:__)?wait_for_\w+ | (?:__)?mutex_\w+ | (?:__)?(?:rwsem|down|up)_\w+ | (?:__)?(?:flush|drain|destroy)_work\w*
     | start_flush_work | (?:__)?cancel_(?:delayed_)?work\w* | refcount_\w+ | __list_\w+ | (?:native_)?queued_\w+
@@ -70,8 +72,8 @@ _RENAMED = {
     "mlx5_cmd_do": "mlx5_cmd_exec",
     "_mlx5_core_destroy_rq": "mlx5_core_destroy_rq",
 }
-_SUFFIX = re.compile(r"\.(?:part|isra|constprop|cold|llvm|lto_priv)\b.*")
-_OFFSET = re.compile(r"\+0x[0-9a-f]+.*|\s.*")
+_SUFFIX = Lazy(r"\.(?:part|isra|constprop|cold|llvm|lto_priv)\b.*")
+_OFFSET = Lazy(r"\+0x[0-9a-f]+.*|\s.*")
 
 
 def canonical(function: str) -> str:

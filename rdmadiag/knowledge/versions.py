@@ -5,15 +5,16 @@ Own code on purpose: each algorithm is a dozen lines, and the libraries that hav
 tree (``univers``) or need the system's own (``rpm``, ``python-apt``). The tests hold results of the real tools.
 """
 
-import re
 from itertools import zip_longest
+
+from rdmadiag.lazy import Lazy
 
 Number = tuple[int, int, int, int]
 """An upstream kernel number, filled up with zeros: 6.1.192 -> (6, 1, 192, 0)."""
 
-_RPM_TOKEN = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
-_DPKG_TOKEN = re.compile(r"([^0-9]*)([0-9]*)")
-_NUMBER = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?!\d)")
+_RPM_TOKEN = Lazy(r"[0-9]+|[a-zA-Z]+|~|\^")
+_DPKG_TOKEN = Lazy(r"([^0-9]*)([0-9]*)")
+_NUMBER = Lazy(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?!\d)")
 
 
 def _sign(number: int) -> int:

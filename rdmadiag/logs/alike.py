@@ -5,17 +5,18 @@ A flood is the same few messages a million times. Which rules come into question
 *shape*, which is the message with every number made ``0``; the message itself then decides between those few.
 """
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from rdmadiag.lazy import Lazy
+
 _DIGITS = r"(?:[a-fA-F]{1,3}[0-9]+)*[a-fA-F]{0,3}"
 """Hexadecimal digits; four letters in a row are taken for a word."""
-_NUMBER = re.compile(rf"\b(?:[0-9]+(?:[xX][0-9]*)?|ffff[0-9]*){_DIGITS}\b")
+_NUMBER = Lazy(rf"\b(?:[0-9]+(?:[xX][0-9]*)?|ffff[0-9]*){_DIGITS}\b")
 _TAIL = rf"(?:[0-9]*[xX]|f{{1,4}})?[0-9]*{_DIGITS}"
-_PIECE = re.compile(_TAIL)
-_EDGE = re.compile(rf"\A{_TAIL}(?!\w)|(?<!\w)(?:[0-9]+(?:[xX][0-9]*)?|f{{1,4}}[0-9]*){_DIGITS}\Z")
+_PIECE = Lazy(_TAIL)
+_EDGE = Lazy(rf"\A{_TAIL}(?!\w)|(?<!\w)(?:[0-9]+(?:[xX][0-9]*)?|f{{1,4}}[0-9]*){_DIGITS}\Z")
 """What may be the end of a number that began before, or the beginning of one that goes on."""
 
 MAX_SHAPES = 4096

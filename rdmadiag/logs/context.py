@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rdmadiag.logs.lazy import Lazy
+from rdmadiag.lazy import Lazy
 
 _RELEASE = r"(?P<release>\d+\.\d+\S*)(?:\s.*)?"
 _TAINT = r"(?P<tainted>Not tainted|Tainted: .*?)"

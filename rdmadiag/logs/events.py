@@ -4,6 +4,7 @@ import re
 from collections import deque
 
 from rdmadiag.facts.model import Fact, Fields, Where
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.protocols import Vocabulary
 from rdmadiag.logs.records import Record
 from rdmadiag.logs.stamps import epoch
@@ -15,21 +16,19 @@ MAX_TEXT = 4096
 MAX_BETWEEN = 64
 MAX_SUPPRESSED = 1000
 
-_REPEATED = re.compile(
+_REPEATED = Lazy(
     r"message repeated (?P<count>\d{1,9}) times?: \[ ?(?P<message>.*)\]\s*\Z", re.DOTALL
 )
-_LAST_REPEATED = re.compile(r"(?:-+ )?last message repeated (?P<count>\d{1,9}) times?")
-_SUPPRESSED = re.compile(
+_LAST_REPEATED = Lazy(r"(?:-+ )?last message repeated (?P<count>\d{1,9}) times?")
+_SUPPRESSED = Lazy(
     r"(?:(?P<what>[\w.]+): (?P<count>\d{1,9}) callbacks suppressed|(?:printk: |net_ratelimit: )?(?P<messages>\d{1,9}) "
     r"(?:messages|callbacks) suppressed|Suppressed (?P<journal>\d{1,9}) messages from (?P<unit>\S+)"
     r"|(?P<lost>\d{1,9}) messages? (?:lost|dropped)|imjournal: (?P<imjournal>\d{1,9}) messages lost)"
 )
 _COUNTS = ("count", "messages", "journal", "lost", "imjournal")
-_BOOTED = re.compile(r"Linux version (?P<release>\d\S+)")
-_CLOCK = re.compile(
-    r"setting system clock to (?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)"
-)
-_RELEASE = re.compile(
+_BOOTED = Lazy(r"Linux version (?P<release>\d\S+)")
+_CLOCK = Lazy(r"setting system clock to (?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)")
+_RELEASE = Lazy(
     r"(?:(?:Not tainted|Tainted: [A-Z ]+?|Tainted: \[[^\]]*\].*?)\s+|\bRELEASE: )(?P<release>\d+\.\d+\.\d+[\w.+~-]*)"
 )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rdmadiag.logs.lazy import Lazy
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.subsystems import subsystem_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.alike import Shapes, needle
-from rdmadiag.logs.lazy import Lazy
 
 if TYPE_CHECKING:
     import re
@@ -27,7 +27,7 @@ class Header:
     """
 
     kind: str
-    pattern: Lazy
+    pattern: Lazy[str]
     needs: tuple[str, ...]
     extra: tuple[tuple[str, str], ...] = ()
 

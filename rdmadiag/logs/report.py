@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdmadiag.facts.model import Fact, Where
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.frames import Frame, at_bottom, real
-from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.words import word_set
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs import context
 from rdmadiag.logs.frames import Frame, ends_stack, is_bare_address, parse_frame, parse_register
 from rdmadiag.logs.headers import CUT_HERE, HEADERS, TASK_HEADERS, Groups, find_header
-from rdmadiag.logs.lazy import Lazy
 from rdmadiag.logs.report import TASK, Report
 from rdmadiag.logs.words import word_set
 

@@ -2,6 +2,7 @@
 
 import re
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse, strip_lead
 from rdmadiag.logs.stamps import MONTH
 
@@ -30,8 +31,8 @@ _MARKS = r"""
 """
 """Prompts, elisions, and what programs print in tables."""
 
-_MARK = re.compile(_MARKS, re.VERBOSE)
-_LONE = re.compile(
+_MARK = Lazy(_MARKS, re.VERBOSE)
+_LONE = Lazy(
     rf"""(?:{_MARKS}
         | \[<[0-9a-f]+>\] | \[exception\ RIP | \#\d+\ +\[ | (?:\?\ +)?{_FRAME} | {_DECODED}\s*$ | </?[A-Z_]{{2,}}>
         | (?:Not\ t|T)ainted | "echo\ 0 | Call\ [Tt]race | task:\S
@@ -39,33 +40,33 @@ _LONE = re.compile(
     )""",
     re.VERBOSE,
 )
-_BEGINS = re.compile(r"[a-zA-Z][\w./-]*(?: [\w:.\[\]#/-]+){0,2}: ")
-_COMPLETE = re.compile(rf"(?:{_FRAME}(?: \[[\w ]+\])?|{_DECODED})\s*\Z")
-_CRASH_FRAME = re.compile(r"#\d+ \[[0-9a-f]+\] \S+ at [0-9a-f]{8,16}(?: \[\w+\])?\s*\Z")
-_MODULE = re.compile(r"\[\w+\]\s*\Z")
-_WANTS_FRAME = re.compile(
+_BEGINS = Lazy(r"[a-zA-Z][\w./-]*(?: [\w:.\[\]#/-]+){0,2}: ")
+_COMPLETE = Lazy(rf"(?:{_FRAME}(?: \[[\w ]+\])?|{_DECODED})\s*\Z")
+_CRASH_FRAME = Lazy(r"#\d+ \[[0-9a-f]+\] \S+ at [0-9a-f]{8,16}(?: \[\w+\])?\s*\Z")
+_MODULE = Lazy(r"\[\w+\]\s*\Z")
+_WANTS_FRAME = Lazy(
     r"(?:\[<[0-9a-f]+>\](?: \?)?| at [\w./-]+:\d+| at:|(?:^|\s)\?|RIP:(?: [0-9a-f]{4}:)?)\s*\Z"
 )
-_DANGLING = re.compile(
+_DANGLING = Lazy(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
-_PROMPT = re.compile(r"(?:crash\w{0,12}>|>>>|\(gdb\)|\[?\w+@[^#$]{1,80}[#$]) ")
+_PROMPT = Lazy(r"(?:crash\w{0,12}>|>>>|\(gdb\)|\[?\w+@[^#$]{1,80}[#$]) ")
 """What was typed does not go on in the answer."""
-_EMPTY = re.compile(r"(?:\A|\[ {0,6}\d{1,8}\.\d{6}\](?:\[[ TC\d]{1,10}\])?)\s*\??\s*\Z")
+_EMPTY = Lazy(r"(?:\A|\[ {0,6}\d{1,8}\.\d{6}\](?:\[[ TC\d]{1,10}\])?)\s*\??\s*\Z")
 """A record with nothing after its stamp, or only the mark of a guessed frame."""
-_BARE_FRAME = re.compile(_FRAME)
-_MAYBE_EMBEDDED = re.compile(r":\d\d |\d\] |kernel: ")
-_EMBEDDED = re.compile(
+_BARE_FRAME = Lazy(_FRAME)
+_MAYBE_EMBEDDED = Lazy(r":\d\d |\d\] |kernel: ")
+_EMBEDDED = Lazy(
     rf"\s(?=(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d \S+ [\w./()-]{{1,64}}(?:\[\d+\])?: "
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,16} \S+ kernel: |\[ {0,6}\d{1,8}\.\d{6}\] )"
 )
-_KERNEL_TEXT = re.compile(
+_KERNEL_TEXT = Lazy(
     rf"(?:\?\ )?{_FRAME}|\[<|#\d+ +(?:\[|[A-Za-z_][\w.]*(?:\+0x| \()|0xf)|\[exception RIP|RIP|Call [Tt]race|INFO:|BUG|WARNING|Workqueue|task:\S|</?[A-Z_]{{3,}}>"
     r"|CPU: |PID: |Hardware name|Code: |R[A-D0-9S][\dIPX]\w?: |Modules linked|-+\[|[a-z]\w*(?: [\w:.-]+){0,2}: \S|Oops|PGD |#PF"
 )
-_LAST_WORD = re.compile(r"(?:\A|[\s(\"'])(?:[A-Za-z]{2,}|\d{2,}|[\w.:-]+[,:;])\Z")
-_FIRST_WORD = re.compile(r"[(\"']?[A-Za-z]{2,}[.,:;)]?(?:\s|\Z)")
-_ELISION = re.compile(
+_LAST_WORD = Lazy(r"(?:\A|[\s(\"'])(?:[A-Za-z]{2,}|\d{2,}|[\w.:-]+[,:;])\Z")
+_FIRST_WORD = Lazy(r"[(\"']?[A-Za-z]{2,}[.,:;)]?(?:\s|\Z)")
+_ELISION = Lazy(
     r"[\s.>\u2026-]*\Z|\[\.\.+\]|<+(?:snip|\.\.\.)|--\s*\Z|-- (?:Boot|Reboot|Logs begin|Journal begins|No entries)\b"
 )
 _OPENING = ("_", "=", "/", "(", "<")

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.groups import Group, Member, Stacks, grouped, labelled, labels_of
 from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report, StepRow
 from rdmadiag.report.picture import Picture, picture
 
-_SPECIAL = re.compile(r"[\\`*{}\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
-_LINE_START = re.compile(r"(?m)^(\s*)([#+=-]|\d+[.)])")
+_SPECIAL = Lazy(r"[\\`*{}\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
+_LINE_START = Lazy(r"(?m)^(\s*)([#+=-]|\d+[.)])")
 _FIX = {"missing": "not in this kernel", "present": "in this kernel", "unknown": "not known"}
 EVIDENCE = 16
 

@@ -6,10 +6,10 @@ not run is one of kind ``open``, SARIF's word for "not enough to decide", and a 
 """
 
 import json
-import re
 from typing import Any
 from urllib.parse import quote
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.model import Check, Evidence, Finding, Report, Time
@@ -18,8 +18,8 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _LEVEL = {"critical": "error", "warning": "warning", "info": "note"}
-_LINK = re.compile(r"\[(?=[^\]\n]*\]\()")
-_NOT_URI = re.compile(r"[^A-Za-z0-9._~/-]")
+_LINK = Lazy(r"\[(?=[^\]\n]*\]\()")
+_NOT_URI = Lazy(r"[^A-Za-z0-9._~/-]")
 
 Json = dict[str, Any]
 
