@@ -1,15 +1,15 @@
 """What kind of log a log is: a look at its first lines, before it is read."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Literal
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse
 from rdmadiag.logs.lines import text_of, unquoted
-from rdmadiag.logs.structured import Columns, parse_json
+from rdmadiag.logs.structured import NAMED_COLUMNS, Columns, parse_json
 from rdmadiag.logs.wrapping import WRAPPED, is_frame, is_lone
 
 MAX_LINES = 500
@@ -23,17 +23,21 @@ NO_HOSTS = frozenset(
 
 Style = Literal["text", "json", "csv", "export", "pretty"]
 
-_SOFT_BREAK = re.compile(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
-_ESCAPED = re.compile(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
-_CSV_ROW = re.compile(r'"?\d{4}-\d\d-\d\d[T ][^,;\t]*[,;\t]|"?\d{10}(?:\.\d+)?"?[,;\t]')
-_JOURNAL_OBJECT = re.compile(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
-_TRACE_HEAD = re.compile(
+_SOFT_BREAK = Lazy(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
+_ESCAPED = Lazy(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
+_CSV_ROW = Lazy(
+    r'"?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"?[,;\t]'
+    r'(?!\d{3,9}[ +Z-])|"?\d{10}(?:\.\d+)?"?[,;\t]'
+)
+"""A row whose first cell is a time and nothing else: a line of a syslog may hold quotes and commas, too."""
+_JOURNAL_OBJECT = Lazy(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
+_TRACE_HEAD = Lazy(
     r"Call [Tt]race:|blocked for more than|\bcut here\b|\btask:\S+ +state:|^\s*backtrace:|^PID: \d+ +TASK:"
 )
-_FRAME = re.compile(
+_FRAME = Lazy(
     r"\s*(?:\[<[0-9a-f]+>\] )?(?:\? )?[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+|\s*#\d+ +\[[0-9a-f]+\] "
 )
-_BOTTOM = re.compile(r"\b(?:ret_from_fork|kthread|entry_SYSCALL_64|secondary_startup)\w*\+0x")
+_BOTTOM = Lazy(r"\b(?:ret_from_fork|kthread|entry_SYSCALL_64|secondary_startup)\w*\+0x")
 
 
 @dataclass(slots=True)
@@ -127,6 +131,8 @@ def _style(texts: list[str]) -> Style:
     if any(parse_json(t, Hints()) for t in texts[:3]) or _JOURNAL_OBJECT.match(first):
         return "json"
     if any(_CSV_ROW.match(t) for t in texts[:3]) and _row_like(texts):
+        return "csv"
+    if Columns(first).known >= NAMED_COLUMNS:
         return "csv"
     return "text"
 

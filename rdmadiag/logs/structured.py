@@ -25,9 +25,16 @@ MESSAGE_KEYS = (
     "content",
 )
 TIME_KEYS = ("_time", "@timestamp", "timestamp", "time", "ts", "datetime", "date")
-HOST_KEYS = ("_HOSTNAME", "host", "hostname", "Host", "HOST", "node", "syslog_host")
+HOST_KEYS = (
+    *("_HOSTNAME", "host", "hostname", "Host", "HOST", "node", "syslog_host"),
+    *("host.name", "host.hostname"),
+)
 IDENT_KEYS = ("SYSLOG_IDENTIFIER", "_COMM", "ident", "program", "tag", "appname", "process")
 NESTED = ("result", "_source", "fields", "record")
+COLUMNS = {name.lower(): name for name in (*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS)}
+"""Known names of columns, by how they are written in lower case: people and viewers capitalise them."""
+NAMED_COLUMNS = 2
+"""So many names must be known where nothing but the first line says that a log is an export."""
 
 _NUMBER = re.compile(r"\d{9,19}(?:\.\d+)?")
 
@@ -167,15 +174,18 @@ class Columns:
     """
     The columns of a CSV export.
 
-    :ivar names: Their names, when the first line gave them.
+    :ivar names: Their names, when the first line gave them; *known*: how many of them say what they hold.
     """
 
     def __init__(self, head: str) -> None:
         """:param head: First line of the file."""
         self.delimiter = max(",;\t", key=head.count)
         cells = self._cells(head)
-        known = {*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS}
-        self.names = cells if known & set(cells) else []
+        known = [COLUMNS.get(c.strip().lower()) for c in cells]
+        self.names = [name or cell for name, cell in zip(known, cells, strict=True)]
+        self.known = sum(1 for name in known if name)
+        if not self.known:
+            self.names = []
         self.head = head if self.names else ""
 
     def _cells(self, text: str) -> list[str]:

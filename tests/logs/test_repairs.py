@@ -249,6 +249,23 @@ def test_csv_without_column_names(read):
     assert log.facts[0].host == "cel07"
 
 
+def test_csv_with_capital_column_names_and_a_date_that_is_not_read(read):
+    log = read('"Time","Host","Message"\n"29/09/2018 22:32:33","cel07","one, two"\n')
+    assert log.messages == ["one, two"]
+    assert (log.facts[0].host, log.facts[0].time.wall) == ("cel07", None)
+
+
+@pytest.mark.parametrize(
+    "head", ["2018-09-29T22:32:33.784371+00:00 cel07 kernel: ", "2018-09-29T22:32:33,784371+00:00 "]
+)
+def test_quotes_and_commas_do_not_make_a_csv_of_a_dated_log(head, read):
+    log = read(
+        f'{head}app: name="x", unit="y"\n{head}RDS/IB: connection <10.1.1.1,10.1.1.2,0>\n' * 2
+    )
+    assert log.messages[1] == "RDS/IB: connection <10.1.1.1,10.1.1.2,0>"
+    assert log.messages[0].endswith('name="x", unit="y"')
+
+
 def test_journal_json(read):
     entries = [
         {
