@@ -7,7 +7,7 @@ from rdmadiag.facts.model import Collected, Coverage, InputInfo
 from rdmadiag.inputs.sniff import ARCHIVES, DUMPS
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.events import CONTEXT_LITERALS
-from rdmadiag.logs.finder import odd_literals
+from rdmadiag.logs.finder import odd_pattern
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search, make_search
 from rdmadiag.logs.protocols import TraceReader, Vocabulary
@@ -45,7 +45,7 @@ class LogCollector:
         known = self._searches.get(anchor)
         if known is None:
             literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
-            known = make_search(literals, odd_literals(anchor), hyperscan=self.options.hyperscan)
+            known = make_search(literals, odd_pattern(anchor), hyperscan=self.options.hyperscan)
             if len(self._searches) >= MAX_SEARCHES:
                 self._searches.clear()
             self._searches[anchor] = known

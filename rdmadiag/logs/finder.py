@@ -9,10 +9,9 @@ that are no records are found on the way.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from rdmadiag.logs.blocks import Block
-from rdmadiag.logs.prefilter import Hit, PlainSearch, Search
+from rdmadiag.logs.prefilter import Hit, PlainSearch, Search, hexed
 
 ODD_BYTES = 1024
 """One odd line in so many bytes is too many."""
@@ -35,19 +34,16 @@ def anchor_of(line: bytes) -> bytes:
     return match[0] if match else b""
 
 
-@lru_cache(32)
-def odd_literals(anchor: bytes) -> tuple[bytes, ...]:
+def odd_pattern(anchor: bytes) -> bytes:
     """
-    Return strings of which each line end that *anchor* does not follow begins just one.
+    Return the pattern of a line end that *anchor* does not follow, and of what follows it so far.
 
-    NUL is not among the bytes after the line end: hyperscan's binding ends a literal there.
+    It matches up to the first byte that is another one, so that a line end matches once.
     """
-    return tuple(
-        b"\n" + anchor[:length] + bytes([byte])
-        for length in range(len(anchor))
-        for byte in range(1, 256)
-        if byte != anchor[length]
+    others = (
+        hexed(anchor[:n]) + b"[^" + hexed(anchor[n : n + 1]) + b"]" for n in range(len(anchor))
     )
+    return b"\\n(?:" + b"|".join(others) + b")" if anchor else b""
 
 
 @dataclass(slots=True)
@@ -77,7 +73,7 @@ class Finder:
     def __init__(self, search: Callable[[bytes], Search], literals: int) -> None:
         """
         :param search: Makes the search for the literals, and for the odd line ends of an anchor.
-        :param literals: How many literals there are.
+        :param literals: How many literals there are; the number after theirs is that of the odd line ends.
         """
         self._make = search
         self._literals = literals
@@ -94,8 +90,8 @@ class Finder:
             return Found(found)
         odd: list[int] = []
         if len(found) < len(hits):
-            lengths = [len(x) for x in odd_literals(anchor)]
-            odd = [end - lengths[n - self._literals] for end, n in hits if n >= self._literals]
+            # the byte that is another one may be a line end itself
+            odd = [block.data.rfind(b"\n", 0, end - 1) for end, n in hits if n == self._literals]
         self._note(len(odd) * ODD_BYTES > block.end - block.start)
         return Found(found, odd, anchor)
 
@@ -117,9 +113,7 @@ class Finder:
 
 
 def _can_count(block: Block, anchor: bytes) -> bool:
-    """Tell whether each line end but the last begins the anchor or an odd literal."""
-    if block.data.find(b"\0", block.start, block.end) >= 0:
-        return False
+    """Tell whether each line end but the last begins the anchor or is an odd one."""
     last = block.data.rfind(b"\n", block.start, block.end)
     return not block.unterminated or block.end - last > len(anchor)
 

@@ -27,14 +27,21 @@ class Search(Protocol):
         ...
 
 
+def hexed(literal: bytes) -> bytes:
+    """Return the pattern of a literal: hyperscan's binding takes NUL for the end of it."""
+    return b"".join(b"\\x%02x" % byte for byte in literal)
+
+
 class HyperscanSearch:
     """All literals in one pass, in vector instructions."""
 
     exact = True
 
-    def __init__(self, literals: Sequence[bytes]) -> None:
+    def __init__(self, literals: Sequence[bytes], odd: bytes = b"") -> None:
         """
         Compile the literals.
+
+        :param odd: A pattern that is looked for, too; its number comes after the others.
 
         :raises ImportError: If hyperscan cannot be used here.
         :raises MemoryError: If there is not enough for it.
@@ -42,13 +49,13 @@ class HyperscanSearch:
         import hyperscan
 
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        patterns = [*map(hexed, literals), *([odd] if odd else [])]
         try:
             self._database.compile(
-                expressions=list(literals),
-                ids=list(range(len(literals))),
-                elements=len(literals),
+                expressions=patterns,
+                ids=list(range(len(patterns))),
+                elements=len(patterns),
                 flags=0,
-                literal=True,
             )
         except hyperscan.error as error:
             if "memory" not in str(error):
@@ -105,18 +112,16 @@ class PlainSearch:
         return hits
 
 
-def make_search(
-    literals: Sequence[bytes], odd: Sequence[bytes] = (), *, hyperscan: bool = True
-) -> Search:
+def make_search(literals: Sequence[bytes], odd: bytes = b"", *, hyperscan: bool = True) -> Search:
     """
     Return the fastest search there is.
 
-    :param odd: More literals, that only a search finds which is exact; their numbers come after the others.
+    :param odd: A pattern that only a search finds which is exact; its number comes after the others.
     :param hyperscan: Whether it may be used.
     """
     if hyperscan and literals:
         try:
-            return HyperscanSearch([*literals, *odd])
+            return HyperscanSearch(literals, odd)
         except ImportError:
             pass
     return PlainSearch(literals)

@@ -50,7 +50,10 @@ class RuleSandbox(SandboxedEnvironment):
 @cache
 def sandbox() -> SandboxedEnvironment:
     """Return the sandbox with the names that rules may use."""
-    env = RuleSandbox(undefined=Unknown, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    # what is used a few times is not worth optimizing
+    env = RuleSandbox(
+        undefined=Unknown, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
+    )
     env.tests["in_stack"] = in_stack
     env.globals.clear()
     env.globals.update(
