@@ -117,6 +117,7 @@ def _environment(templates: Path | None) -> SandboxedEnvironment:
         flat=view.flat,
         frames=_frames,
         reason=view.reason,
+        references=view.references,
         safe_url=_safe_url,
         seen=view.seen_text,
         subject=view.subject_text,

@@ -227,7 +227,7 @@ def _fixes(fixes: Sequence[FixRow]) -> Lines:
 def _fix_rows(fixes: Sequence[FixRow]) -> Lines:
     for fix in fixes:
         where = ", ".join(f"{row.tree} {row.version}" for row in fix.fixed_in)
-        refs = [fix.id, fix.cve, f"commit {fix.commit}" if fix.commit else "", fix.url]
+        refs = [*view.references(fix), fix.url]
         yield f"- **{_FIX[fix.status]}**: {escape(fix.title or fix.id)}. {escape(fix.why)}"
         parts = [code(ref) for ref in refs if ref] + ([f"fixed in {code(where)}"] if where else [])
         yield f"  {'; '.join(parts)}"

@@ -272,11 +272,9 @@ def _fixes(fixes: Sequence[FixRow]) -> Rows:
             )
         )
         where = ", ".join(f"{row.tree} {row.version}" for row in fix.fixed_in)
-        refs = [fix.id, fix.cve, f"commit {fix.commit}" if fix.commit else ""]
+        refs = view.references(fix) + ([f"fixed in {where}"] if where else [])
         yield indented(Text(fix.why), 4)
-        yield indented(
-            Text("; ".join([r for r in refs if r] + ([f"fixed in {where}"] if where else []))), 4
-        )
+        yield indented(Text("; ".join(refs)), 4)
         if fix.url:
             yield Text(f"    {fix.url}", "dim", no_wrap=True, overflow="ignore")
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any, Literal
 
-from rdmadiag.report.model import Check, Evidence, Finding, Report, Time
+from rdmadiag.report.model import Check, Evidence, Finding, FixRow, Report, Time
 
 Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
 
@@ -137,6 +137,16 @@ def _is_explained(check: Check) -> bool:
 def count(number: int, noun: str) -> str:
     """Return ``1 check`` or ``2 checks``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def references(fix: FixRow) -> list[str]:
+    """Return what a fix is known by to others: Orabug, CVE, commit; its own id when there is none of them."""
+    named = [
+        f"Orabug {fix.orabug}" if fix.orabug else "",
+        fix.cve,
+        f"commit {fix.commit}" if fix.commit else "",
+    ]
+    return [name for name in named if name] or [fix.id]
 
 
 def subject_text(subject: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from rdmadiag.report.picture import Ring, picture
 from tests.report.samples import (
     finding_a,
     finding_b,
+    fix_a,
     healthy,
     incomplete,
     rds_connection,
@@ -271,3 +272,11 @@ def test_checks_that_a_finding_explains_are_apart():
 
 def test_nothing_to_draw():
     assert not picture(finding_a(evidence=[], host=""))
+
+
+def test_a_fix_is_called_what_others_call_it():
+    fix = fix_a()
+    assert view.references(fix) == ["Orabug 28733324"]
+    upstream = msgspec.structs.replace(fix, cve="CVE-2021-1", commit="0e2909c6bec9")
+    assert view.references(upstream) == ["Orabug 28733324", "CVE-2021-1", "commit 0e2909c6bec9"]
+    assert view.references(msgspec.structs.replace(fix, id="UP-T-1", orabug="")) == ["UP-T-1"]
