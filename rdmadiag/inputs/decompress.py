@@ -52,6 +52,34 @@ class _Zstd:
         return self._object.decompress(data)
 
 
+class _Lz4:
+    """lz4's decompressor with the interface of the others."""
+
+    def __init__(self) -> None:
+        import lz4.frame
+
+        self._object = lz4.frame.LZ4FrameDecompressor()
+        self._full = False
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing is left to give; the library forgets the rest of a block that it has decompressed itself."""
+        return bool(self._object.needs_input) and not self._full
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._object.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data or b""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        out: bytes = self._object.decompress(data, max_length)
+        self._full = len(out) == max_length
+        return out
+
+
 def _decompressor(kind: Kind, limits: Limits) -> _Decompressor:
     if kind is Kind.GZIP:
         from isal import igzip_lib
@@ -66,6 +94,8 @@ def _decompressor(kind: Kind, limits: Limits) -> _Decompressor:
         import bz2
 
         return bz2.BZ2Decompressor()
+    if kind is Kind.LZ4:
+        return _Lz4()
     return _Zstd(limits.window)
 
 
@@ -84,6 +114,8 @@ def _errors(kind: Kind) -> tuple[type[Exception], ...]:
         import zstandard
 
         return (zstandard.ZstdError,)
+    if kind is Kind.LZ4:
+        return (RuntimeError,)
     return (OSError, EOFError, ValueError)
 
 

@@ -16,7 +16,7 @@ _ROTATED = re.compile(
     r"(?P<base>.+?)"
     r"(?:[-._](?P<date>(?:19|20)\d\d-?[01]\d-?[0-3]\d)(?:[-T_]?(?P<clock>\d{2,6}|\d\d[-:]\d\d[-:]\d\d))?"
     r"|\.(?P<number>\d{1,3})|\.(?P<old>old))"
-    r"(?P<ending>\.log)?(?:\.(?:gz|xz|bz2|zst))?"
+    r"(?P<ending>\.log)?(?:\.(?:gz|xz|bz2|zst|lz4))?"
 )
 _NEVER = ("/proc", "/sys", "/dev")
 

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 KCORE = "/proc/kcore"
 DAY = 86400.0
 
-_INSTEAD = {
-    Kind.JOURNAL: "; what journalctl --file NAME -o export makes of it is",
-    Kind.UNSUPPORTED: "; unpack it first",
+_COMMANDS = {
+    Kind.JOURNAL: "journalctl --file {} -o export",
+    Kind.COMPRESS: "zcat {}",
+    Kind.LZ4_LEGACY: "lz4 -dc {}",
 }
+"""What prints the logs in files that are not read."""
 
 
 def open_input(name: str, limits: Limits = DEFAULT) -> Iterator[Source]:
@@ -133,13 +135,26 @@ def _single(source: Source, head: bytes, stream: Stream, kind: Kind) -> Iterator
             _unusable(source, f"{kind.value} that is no plain file: save it as one first")
         yield source
     elif kind not in LOGS:
-        yield _unusable(source, f"{kind.value}: not read{_INSTEAD.get(kind, '')}")
+        yield _unusable(source, f"{kind.value}: not read{_instead(source, stream, kind)}")
     elif not source.archive or _is_wanted(source, head, kind):
         source.kind = "log"
         source.stream = Utf8(stream) if kind is Kind.UTF16 else stream
         if kind in (Kind.BINARY, Kind.EMPTY):
             source.report("most of this is not text" if kind is Kind.BINARY else "it is empty", 0)
         yield source
+
+
+def _instead(source: Source, stream: Stream, kind: Kind) -> str:
+    """Say how to read what is not read as it is."""
+    if kind is Kind.UNSUPPORTED:
+        return "; unpack it first"
+    if kind not in _COMMANDS:
+        return ""
+    import shlex
+
+    plain = source.path is not None and isinstance(stream, FileStream)
+    command = _COMMANDS[kind].format(shlex.quote(source.name) if plain else "FILE")
+    return f"; {'' if plain else 'unpack it, then '}{command} | rdmadiag diagnose - reads it"
 
 
 def _is_wanted(source: Source, head: bytes, kind: Kind) -> bool:

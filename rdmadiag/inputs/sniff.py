@@ -22,17 +22,20 @@ class Kind(Enum):
     XZ = "xz"
     BZIP2 = "bzip2"
     ZSTD = "zstd"
+    LZ4 = "lz4"
     TAR = "tar"
     ZIP = "zip"
     UTF16 = "UTF-16 text"
     TEXT = "text"
     BINARY = "binary"
     JOURNAL = "systemd journal file"
+    COMPRESS = "compress (.Z)"
+    LZ4_LEGACY = "lz4 in its legacy format"
     UNSUPPORTED = "archive of a kind that is not read"
 
 
 DUMPS = frozenset({Kind.ELF_CORE, Kind.KDUMP, Kind.DISKDUMP, Kind.FLATTENED})
-COMPRESSED = frozenset({Kind.GZIP, Kind.XZ, Kind.BZIP2, Kind.ZSTD})
+COMPRESSED = frozenset({Kind.GZIP, Kind.XZ, Kind.BZIP2, Kind.ZSTD, Kind.LZ4})
 ARCHIVES = frozenset({Kind.TAR, Kind.ZIP})
 LOGS = frozenset({Kind.TEXT, Kind.UTF16, Kind.BINARY, Kind.EMPTY})
 
@@ -44,13 +47,14 @@ _MAGIC = (
     (b"\xfd7zXZ\0", Kind.XZ),
     (b"BZh", Kind.BZIP2),
     (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
+    (b"\x04\x22\x4d\x18", Kind.LZ4),
+    (b"\x02\x21\x4c\x18", Kind.LZ4_LEGACY),
+    (b"\x1f\x9d", Kind.COMPRESS),
     (b"LPKSHHRH", Kind.JOURNAL),
     (b"PK\x03\x04", Kind.ZIP),
     (b"PK\x05\x06", Kind.ZIP),
     (b"7z\xbc\xaf\x27\x1c", Kind.UNSUPPORTED),
     (b"Rar!\x1a\x07", Kind.UNSUPPORTED),
-    (b"\x1f\x9d", Kind.UNSUPPORTED),
-    (b"\x04\x22\x4d\x18", Kind.UNSUPPORTED),
     (b"\xff\xfe", Kind.UTF16),
     (b"\xfe\xff", Kind.UTF16),
 )

@@ -104,9 +104,9 @@ PLAIN_FILE = regex.compile(
     \.{0,2} | ~ | \d{1,4}
     | (?: vmcore(?:-dmesg)? | messages | syslog | kern | kernel | dmesg | journal | journalctl | console | boot
         | crash | var | log | logs | sos_commands | proc | sys | kcore | capsule | core | dump | kdump )
-      (?: [-._]? \d{1,8} )* (?: \.(?:gz|xz|bz2|zst|log|txt|json|elf|kdump) )*
+      (?: [-._]? \d{1,8} )* (?: \.(?:gz|xz|bz2|zst|lz4|log|txt|json|elf|kdump) )*
     """
 )
 """Names of files and folders that say nothing about whose they are."""
 
-SUFFIX = regex.compile(r"(?:\.(?:gz|xz|bz2|zst|tgz|tar|zip|log|txt|json|csv|elf|kdump))+$")
+SUFFIX = regex.compile(r"(?:\.(?:gz|xz|bz2|zst|lz4|tgz|tar|zip|log|txt|json|csv|elf|kdump))+$")

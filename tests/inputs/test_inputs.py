@@ -9,6 +9,7 @@ import socket
 import tarfile
 from pathlib import Path
 
+import lz4.frame
 import pytest
 import zstandard
 
@@ -23,6 +24,7 @@ PACK = {
     "xz": lzma.compress,
     "bz2": bz2.compress,
     "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+    "lz4": lz4.frame.compress,
 }
 
 
@@ -68,11 +70,15 @@ def tar_of(files, mode="w"):
         (LOG.decode().encode("utf-16"), Kind.UTF16),
         (b"LPKSHHRH" + bytes(100), Kind.JOURNAL),
         (b"PK\x03\x04" + bytes(100), Kind.ZIP),
+        (b"\x1f\x9d\x90" + bytes(100), Kind.COMPRESS),
+        (b"\x02\x21\x4c\x18" + bytes(100), Kind.LZ4_LEGACY),
         (tar_of({"a": b"x"}), Kind.TAR),
         *(
             (pack(LOG), kind)
             for pack, kind in zip(
-                PACK.values(), (Kind.GZIP, Kind.XZ, Kind.BZIP2, Kind.ZSTD), strict=True
+                PACK.values(),
+                (Kind.GZIP, Kind.XZ, Kind.BZIP2, Kind.ZSTD, Kind.LZ4),
+                strict=True,
             )
         ),
     ],
@@ -126,6 +132,18 @@ def test_what_comes_before_damage_counts(tmp_path, ending):
     kept = 0 if ending == "bz2" else len(lines) // 4  # bzip2 checks blocks of 900 kB as a whole
     assert data[:kept] == lines[:kept]
     assert source.problems
+
+
+def test_all_of_a_block_before_a_cut_counts(tmp_path):
+    data = LOG * 100
+    packed = lz4.frame.compress(data, block_size=lz4.frame.BLOCKSIZE_MAX4MB, store_size=False)
+    header = 7
+    end = header + 4 + int.from_bytes(packed[header : header + 4], "little")
+    path = tmp_path / "x"
+    path.write_bytes(packed[:end])
+    [(source, got)] = opened(path)
+    assert got == data[: 4 << 20]
+    assert "lz4 data end too early" in source.problems[0].what
 
 
 def test_standard_input(monkeypatch):
@@ -200,6 +218,28 @@ def test_what_cannot_be_used_says_why(tmp_path, data):
 
 
 @pytest.mark.parametrize(
+    ("head", "command"),
+    [
+        (b"LPKSHHRH", "journalctl --file {} -o export | rdmadiag diagnose -"),
+        (b"\x1f\x9d\x90", "zcat {} | rdmadiag diagnose -"),
+        (b"\x02\x21\x4c\x18", "lz4 -dc {} | rdmadiag diagnose -"),
+    ],
+)
+def test_the_command_that_reads_what_is_not_read(tmp_path, head, command):
+    data = head + bytes(5000)
+    path = tmp_path / "a system"
+    path.write_bytes(data)
+    [(source, _)] = opened(path)
+    assert f"; {command.format(repr(str(path)))} reads it" in source.problems[0].what
+    path.write_bytes(gzip.compress(data, mtime=0))
+    [(source, _)] = opened(path)
+    assert f"unpack it, then {command.format('FILE')} reads it" in source.problems[0].what
+    path.write_bytes(tar_of({"var/log/j": data}))
+    (source, _), _ = opened(path)
+    assert f"unpack it, then {command.format('FILE')} reads it" in source.problems[0].what
+
+
+@pytest.mark.parametrize(
     ("name", "base"),
     [
         ("d/messages", "d/messages"),
@@ -208,6 +248,7 @@ def test_what_cannot_be_used_says_why(tmp_path, data):
         ("d/messages-2024-01-01", "d/messages"),
         ("d/messages.1", "d/messages"),
         ("d/messages.12.xz", "d/messages"),
+        ("d/messages.3.lz4", "d/messages"),
         ("d/kern.log.2.gz", "d/kern.log"),
         ("d/kern-20240101.log", "d/kern.log"),
         ("d/syslog.old", "d/syslog"),
@@ -271,7 +312,7 @@ def test_directory_is_bounded(tmp_path):
     assert "more than 3 files" in text
 
 
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2", "zst"])
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2", "zst", "lz4"])
 def test_tarball_is_streamed(tmp_path, mode):
     files = {
         "sosreport-x/var/log/messages": LOG,
@@ -280,7 +321,7 @@ def test_tarball_is_streamed(tmp_path, mode):
         "sosreport-x/" + "d" * 150 + "/dmesg": b"[    1.000000] x\n" * 9,
         "sosreport-x/sos_commands/kernel/lsmod": b"Module Size Used by\n",
     }
-    data = PACK["zst"](tar_of(files)) if mode == "zst" else tar_of(files, mode)
+    data = PACK[mode](tar_of(files)) if mode in PACK else tar_of(files, mode)
     path = tmp_path / "sos"
     path.write_bytes(data)
     sources = opened(path)
@@ -348,10 +389,11 @@ def test_members_are_bounded(tmp_path):
     assert "more than 4 members" in str(sources[-1][0].problems)
 
 
-def test_repetitive_log_may_exceed_the_ratio(tmp_path):
+@pytest.mark.parametrize("ending", ["gz", "lz4"])
+def test_repetitive_log_may_exceed_the_ratio(tmp_path, ending):
     data = (LOG[:50] + b"\n") * 400_000
     path = tmp_path / "x"
-    path.write_bytes(gzip.compress(data, mtime=0))
+    path.write_bytes(PACK[ending](data))
     assert len(data) / path.stat().st_size > 200
     limits = Limits(free=1 << 20)
     [(source, got)] = opened(path, limits)

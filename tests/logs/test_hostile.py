@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 
+import lz4.frame
 import pytest
 
 from rdmadiag.data import data_dir
@@ -75,25 +76,32 @@ def hostile(tmp_path):
     return run
 
 
-def test_gzip_bomb(hostile):
+def gzipped(pieces):
     packer = gzip.zlib.compressobj(9, gzip.zlib.DEFLATED, 31)
-    piece = bytes(1 << 20)
-    bomb = b"".join(packer.compress(piece) for _ in range(512)) + packer.flush()
-    assert len(bomb) < 600_000
+    return b"".join(map(packer.compress, pieces)) + packer.flush()
+
+
+def lz4ed(pieces):
+    packer = lz4.frame.LZ4FrameCompressor(block_size=lz4.frame.BLOCKSIZE_MAX4MB)
+    return packer.begin() + b"".join(map(packer.compress, pieces)) + packer.flush()
+
+
+PACKERS = pytest.mark.parametrize("pack", [gzipped, lz4ed])
+
+
+@PACKERS
+def test_bomb(hostile, pack):
+    bomb = pack([bytes(1 << 20)] * 512)
+    assert len(bomb) < 2_500_000
     out = hostile(bomb, GOOD)
     assert out["kinds"] == ["hca.cq_error"]
     assert any("do not look like a log" in p for p in out["problems"])
 
 
-def test_bomb_of_lines(hostile):
-    packer = gzip.zlib.compressobj(9, gzip.zlib.DEFLATED, 31)
+@PACKERS
+def test_bomb_of_lines(hostile, pack):
     piece = b"Sep 29 22:32:33 db01 systemd[1]: Started Session of user root.\n" * 20_000
-    bomb = (
-        b"".join(packer.compress(piece) for _ in range(100))
-        + packer.compress(GOOD)
-        + packer.flush()
-    )
-    out = hostile(bomb)
+    out = hostile(pack([piece] * 100 + [GOOD]))
     assert out["kinds"] == ["hca.cq_error"]
     assert out["records"] == out["lines"][0] == 2_000_001
 
@@ -129,8 +137,9 @@ def test_nul_block_then_a_hit(hostile):
     assert out["kinds"] == ["hca.cq_error"] * 3
 
 
-def test_truncated_gzip_among_good_files(hostile):
-    packed = gzip.compress(GOOD * 5 + random.Random(1).randbytes(200_000).hex().encode())
+@PACKERS
+def test_truncated_file_among_good_ones(hostile, pack):
+    packed = pack([GOOD * 5, random.Random(1).randbytes(400_000).hex().encode()])
     out = hostile(packed[: len(packed) // 2], GOOD)
     assert out["kinds"] == ["hca.cq_error"] * 6
     assert any("too early" in p for p in out["problems"])

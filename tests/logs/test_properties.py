@@ -9,6 +9,7 @@ import random
 import re
 from itertools import pairwise
 
+import lz4.frame
 import pytest
 import zstandard
 
@@ -117,7 +118,11 @@ def test_without_hyperscan(tmp_path, diagnose, whole):
 
 
 @pytest.mark.parametrize(
-    "pack", [gzip.compress, lzma.compress, bz2.compress, zstandard.ZstdCompressor().compress]
+    "pack",
+    [
+        *(gzip.compress, lzma.compress, bz2.compress, zstandard.ZstdCompressor().compress),
+        lz4.frame.compress,
+    ],
 )
 def test_compression(tmp_path, diagnose, whole, text, pack):
     path = tmp_path / "packed"
