@@ -39,8 +39,8 @@ CONTEXT_LITERALS = (
 """What the scan looks for beside the vocabulary."""
 
 
-OF_THE_LOG = "log."
-"""How the kinds begin that speak of the log itself."""
+OF_PROGRAMS = ("log.", "app.")
+"""How the kinds begin that programs know of: the log itself, and what they do with RDMA."""
 
 Said = list[tuple[str, Fields]]
 """Kinds and fields of facts."""
@@ -117,10 +117,10 @@ class EventReader:
         return [(m.rule.event, m.fields) for m in self._match(message)]
 
     def _facts(self, said: Said, record: Record, source: str, repeated: int) -> None:
-        """Keep the facts of a record; a program that cites the kernel says nothing new, but knows of its own log."""
+        """Keep the facts of a record; a program that cites the kernel says nothing new, but knows of itself."""
         cited = record.ident.endswith("]")
         for kind, fields in said:
-            if cited and not kind.startswith(OF_THE_LOG):
+            if cited and not kind.startswith(OF_PROGRAMS):
                 continue
             made = {**fields, "repeated": repeated} if repeated > 1 else dict(fields)
             self.kept.add(make_fact(kind, made, record, source))
