@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rdmadiag.facts.model import Fact
-from rdmadiag.rules.conditions import template
+from rdmadiag.rules.conditions import condition, template
 from rdmadiag.rules.engine import Fired
 from rdmadiag.rules.load import load_diagnoses, rule_dirs
 from tests.rules.make import event, run, state
@@ -62,14 +62,14 @@ def test_the_log_may_tell_of_attempts_that_failed() -> None:
 
 def test_the_text_says_no_more_than_is_known() -> None:
     first = said(fired(controller()))
-    assert "nvme0 has lost its connection to its target; the first attempt" in first
+    assert "nvme0 has lost its connection to its target 10.9.8.7; the first attempt" in first
     assert "under way for 1.5 s" in first
     waits = said(
         fired(controller(reconnect_work="delayed", reconnects=0, reconnect_due_seconds=9.0))
     )
     assert "(no attempt as yet of 20, the next in 9.0 s)" in waits
     again = said(fired(controller(reconnects=3)))
-    assert "has lost its target and reconnects (attempt 3 of 20)" in again
+    assert "has lost its target 10.9.8.7 and reconnects (attempt 3 of 20)" in again
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,22 @@ def test_the_text_says_no_more_than_is_known() -> None:
 )
 def test_nothing_is_said(fields: dict[str, Any]) -> None:
     assert not run(RULE, controller(**fields))[RULE.id].fired
+
+
+def test_a_controller_that_came_back_is_a_remark() -> None:
+    lost = event("nvme.error_recovery", 890.0, controller="nvme0")
+    failed = event("nvme.connect_error", 900.0, controller="nvme0", transport="rdma", err=-104)
+    back = event("nvme.reconnected", 912.0, controller="nvme0")
+    found = fired(lost, failed, back)
+    assert condition(RULE.severity_when["info"])(found.names)
+    assert "came back after 22.0 s; 1 attempt failed before" in said(found)
+
+
+@pytest.mark.parametrize(("err", "local"), [(-12, True), (-22, True), (-104, False), (-110, False)])
+def test_an_attempt_that_fails_on_this_host_says_nothing_of_the_target(
+    err: int, local: bool
+) -> None:
+    failed = event("nvme.connect_error", 900.0, controller="nvme0", transport="rdma", err=err)
+    found = fired(failed)
+    assert ("fails on this host" in said(found)) == local
+    assert ("lost its target" in said(found)) != local
