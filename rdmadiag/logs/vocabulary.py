@@ -1,102 +1,24 @@
 """The vocabulary: which messages are known, and what fact each one is."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rdmadiag.errors import RuleError
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.alike import Shapes, is_kept, needle
-from rdmadiag.logs.compiled import Compiled, CompiledDriver, Format, Rule, read_compiled
+from rdmadiag.logs.compiled import Compiled, Format, Rule, read_compiled
+from rdmadiag.logs.drivers import MESSAGE_KIND, Begin, Driver, Match
 from rdmadiag.logs.fields import convert, counter_difference
 from rdmadiag.logs.formats import format_pattern
 from rdmadiag.logs.starters import STARTERS
+from rdmadiag.logs.timed import TimedPatterns
 from rdmadiag.logs.words import words_of
 
-if TYPE_CHECKING:
-    import regex
-
 MAX_MESSAGE = 8192
-TIMEOUT = 0.25
-MESSAGE_KIND = "rdma.message"
 
 Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """
-    What a message says.
-
-    :ivar rule: The event rule; for a message that is only recognised, one of kind ``rdma.message``.
-    :ivar fields: The fact's fields.
-    """
-
-    rule: Rule
-    fields: Fields
-
-
-class _Driver:
-    """How the messages of a driver begin, with its patterns compiled when they are first needed."""
-
-    def __init__(self, driver: CompiledDriver) -> None:
-        self.name = driver.name
-        self.subsystem = driver.subsystem
-        self.rule = _message_rule(driver.subsystem)
-        self._literals = driver.literals
-        self._texts = driver.prefix, driver.own
-
-    @cached_property
-    def _prefix(self) -> "regex.Pattern[str]":
-        return _compile(self._texts[0])
-
-    @cached_property
-    def _own(self) -> "regex.Pattern[str] | None":
-        return _compile(self._texts[1]) if self._texts[1] else None
-
-    def may_begin(self, shape: str) -> bool:
-        """Tell whether a message of this shape may be one of this driver's."""
-        return any(x in shape for x in self._needles)
-
-    @cached_property
-    def _needles(self) -> list[str]:
-        return [needle(x) for x in self._literals]
-
-    def begins(self, message: str) -> "_Begin | None":
-        """Return how the message begins, when it may be this driver's and the prefilter would have found it."""
-        if not any(x in message for x in self._literals):
-            return None
-        found = self._prefix.match(message)
-        if found is None:
-            return None
-        groups = found.groupdict()
-        device = groups.get("device") or groups.get("name") or groups.get("pci")
-        return _Begin(self, device, bool(self._own and self._own.match(message)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Begin:
-    """A message that begins as those of *driver* do; *own*: as only those do."""
-
-    driver: _Driver
-    device: str | None
-    own: bool
-
-    def match(self, text: Format | None) -> Match:
-        """Return the fact that a message with this beginning, and this format if it is known, is."""
-        return Match(
-            self.driver.rule,
-            {
-                "subsystem": self.driver.subsystem,
-                "driver": self.driver.name,
-                "device": self.device,
-                "file": text.file if text else None,
-                "function": text.function if text else None,
-                "format": text.format if text else None,
-            },
-        )
 
 
 class _Candidates(NamedTuple):
@@ -104,23 +26,18 @@ class _Candidates(NamedTuple):
 
     rules: list[int]
     formats: list[Format]
-    drivers: list[_Driver]
+    drivers: list[Driver]
 
 
 class Vocabulary:
-    """
-    All event rules and formats, looked up by the words of a message.
-
-    :ivar timeouts: How many patterns were given up because they took too long.
-    """
+    """All event rules and formats, looked up by the words of a message."""
 
     def __init__(self, parts: Iterable[Compiled]) -> None:
         """:param parts: The shipped rules first; what comes later is tried first and replaces its like."""
-        self.timeouts = 0
         self._tables: dict[str, dict[str, str]] = {}
         rules: dict[tuple[str, str], Rule] = {}
         self._formats: list[Format] = []
-        self._drivers: dict[str, _Driver] = {}
+        self._drivers: dict[str, Driver] = {}
         self._driver_literals: list[str] = []
         for part in parts:
             rules = {(r.event, r.pattern): r for r in part.rules} | {
@@ -129,12 +46,13 @@ class Vocabulary:
                 if k not in {(x.event, x.pattern) for x in part.rules}
             }
             self._formats += part.formats
-            self._drivers |= {d.name: _Driver(d) for d in part.drivers}
+            self._drivers |= {d.name: Driver(d) for d in part.drivers}
             self._driver_literals += [x for d in part.drivers for x in d.literals]
             self._tables |= part.tables
         self.rules = list(rules.values())
         self._driver_literals = list(dict.fromkeys(self._driver_literals))
-        self._patterns: dict[int, regex.Pattern[str]] = {}
+        self._patterns = TimedPatterns()
+        self._format_patterns = TimedPatterns(format_pattern)
         self._shapes = Shapes(self._candidates)
         self._index_rules()
 
@@ -210,6 +128,11 @@ class Vocabulary:
             return False
         return not companions or any(x in shape for x in companions)
 
+    @property
+    def timeouts(self) -> int:
+        """How many times a pattern was given up because it took too long."""
+        return self._patterns.timeouts + self._format_patterns.timeouts
+
     @cached_property
     def event_kinds(self) -> set[str]:
         """The kinds of facts that messages give."""
@@ -260,7 +183,7 @@ class Vocabulary:
             rule = self.rules[number]
             if not _plausible(rule, message) or not self._has_word(number, message):
                 continue
-            found = self._search(number, rule.pattern, message)
+            found = self._patterns.search(rule.pattern, message)
             if found and not any(a < found.end() and found.start() < b for a, b in taken):
                 taken.append(found.span())
                 yield Match(rule, self._fields(rule, found.groupdict()))
@@ -270,23 +193,6 @@ class Vocabulary:
         return number not in self._loose or not {*self.rules[number].words}.isdisjoint(
             words_of(message)
         )
-
-    def _search(
-        self, key: int, pattern: str, message: str, expand: Callable[[str], str] = str
-    ) -> "regex.Match[str] | None":
-        """
-        Search a pattern.
-
-        :param expand: Makes a pattern for ``regex`` of *pattern*.
-        """
-        compiled = self._patterns.get(key)
-        if compiled is None:
-            compiled = self._patterns[key] = _compile(expand(pattern))
-        try:
-            return compiled.search(message, timeout=TIMEOUT)
-        except TimeoutError:
-            self.timeouts += 1
-            return None
 
     def _fields(self, rule: Rule, groups: dict[str, Any]) -> Fields:
         fields: Fields = {n: convert(kind, groups[n]) for n, kind in rule.types.items()}
@@ -309,18 +215,11 @@ class Vocabulary:
         for text in found:
             begin = begins.get(text.driver)
             if (begin or text.alone) and self._prints(text, message):
-                return (begin or _Begin(self._drivers[text.driver], None, own=False)).match(text)
+                return (begin or Begin(self._drivers[text.driver], None, own=False)).match(text)
         return next((b.match(None) for b in begins.values() if b.own), None)
 
     def _prints(self, text: Format, message: str) -> bool:
-        return self._search(id(text), text.format, message, format_pattern) is not None
-
-
-def _compile(pattern: str) -> "regex.Pattern[str]":
-    # Imported when the first line is looked at more closely: many logs have none.
-    import regex
-
-    return regex.compile(pattern)
+        return self._format_patterns.search(text.format, message) is not None
 
 
 def _compiled(directory: Path) -> Compiled:
@@ -341,20 +240,3 @@ def _plausible(rule: Rule, message: str) -> bool:
 
 def _holds(message: str, texts: list[str]) -> bool:
     return any(map(message.__contains__, texts))  # a third of the time that a generator takes
-
-
-def _message_rule(subsystem: str) -> Rule:
-    return Rule(
-        event=MESSAGE_KIND,
-        subsystem=subsystem,
-        level="info",
-        meaning="A message of RDMA code that no event rule describes further.",
-        pattern="",
-        types={},
-        set={},
-        values={},
-        difference={},
-        literals=[],
-        companions=[],
-        words=[],
-    )

@@ -1,0 +1,106 @@
+"""Messages that are recognised by the driver that prints them, though no event rule describes them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rdmadiag.facts.model import Fields
+from rdmadiag.logs.alike import needle
+from rdmadiag.logs.compiled import CompiledDriver, Format, Rule
+from rdmadiag.logs.timed import compiled
+
+if TYPE_CHECKING:
+    import regex
+
+MESSAGE_KIND = "rdma.message"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """
+    What a message says.
+
+    :ivar rule: The event rule; for a message that is only recognised, one of kind ``rdma.message``.
+    :ivar fields: The fact's fields.
+    """
+
+    rule: Rule
+    fields: Fields
+
+
+class Driver:
+    """How the messages of a driver begin, with its patterns compiled when they are first needed."""
+
+    def __init__(self, driver: CompiledDriver) -> None:
+        self.name = driver.name
+        self.subsystem = driver.subsystem
+        self.rule = message_rule(driver.subsystem)
+        self._literals = driver.literals
+        self._texts = driver.prefix, driver.own
+
+    @cached_property
+    def _prefix(self) -> "regex.Pattern[str]":
+        return compiled(self._texts[0])
+
+    @cached_property
+    def _own(self) -> "regex.Pattern[str] | None":
+        return compiled(self._texts[1]) if self._texts[1] else None
+
+    def may_begin(self, shape: str) -> bool:
+        """Tell whether a message of this shape may be one of this driver's."""
+        return any(x in shape for x in self._needles)
+
+    @cached_property
+    def _needles(self) -> list[str]:
+        return [needle(x) for x in self._literals]
+
+    def begins(self, message: str) -> "Begin | None":
+        """Return how the message begins, when it may be this driver's and the prefilter would have found it."""
+        if not any(x in message for x in self._literals):
+            return None
+        found = self._prefix.match(message)
+        if found is None:
+            return None
+        groups = found.groupdict()
+        device = groups.get("device") or groups.get("name") or groups.get("pci")
+        return Begin(self, device, bool(self._own and self._own.match(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A message that begins as those of *driver* do; *own*: as only those do."""
+
+    driver: Driver
+    device: str | None
+    own: bool
+
+    def match(self, text: Format | None) -> Match:
+        """Return the fact that a message with this beginning, and this format if it is known, is."""
+        return Match(
+            self.driver.rule,
+            {
+                "subsystem": self.driver.subsystem,
+                "driver": self.driver.name,
+                "device": self.device,
+                "file": text.file if text else None,
+                "function": text.function if text else None,
+                "format": text.format if text else None,
+            },
+        )
+
+
+def message_rule(subsystem: str) -> Rule:
+    return Rule(
+        event=MESSAGE_KIND,
+        subsystem=subsystem,
+        level="info",
+        meaning="A message of RDMA code that no event rule describes further.",
+        pattern="",
+        types={},
+        set={},
+        values={},
+        difference={},
+        literals=[],
+        companions=[],
+        words=[],
+    )
