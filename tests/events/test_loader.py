@@ -6,7 +6,6 @@ import yaml
 
 from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
-from rdmadiag.logs import vocabulary as module
 from rdmadiag.logs.compiled import compile_events, read_compiled
 from rdmadiag.logs.samples import check_samples
 from rdmadiag.logs.vocabulary import Vocabulary
@@ -119,7 +118,7 @@ def test_harmless_repeats_are_not(rules, pattern):
 
 
 def test_a_pattern_that_is_slow_all_the_same_is_given_up(rules, monkeypatch):
-    monkeypatch.setattr(module, "TIMEOUT", 0.05)
+    monkeypatch.setattr("rdmadiag.logs.timed.TIMEOUT", 0.05)
     slow = {**RULE, "pattern": "tilter .*.*.*.*.*.*.*.*.*.*.*.*=.*degrees", "literal": "tilter "}
     vocabulary = Vocabulary.load(
         [rules({**slow, "samples": {"match": [{"text": "tilter a=degrees"}], "miss": ["x"]}})]
