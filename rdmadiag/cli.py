@@ -154,6 +154,14 @@ def diagnose(
     until: Annotated[
         str | None, typer.Option(help="Only log records up to this time.", metavar="TIME")
     ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--tz",
+            help="Zone of the times in logs, --since and --until that give none: Europe/Berlin, +02:00.  [default: UTC]",
+            metavar="ZONE",
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Only this diagnosis (repeatable).", metavar="ID")
     ] = None,
@@ -190,7 +198,7 @@ def diagnose(
         fail_on=fail_on.value,
     )
     request = command.Request(
-        inputs, rules or (), debuginfo or (), since, until, only or (), ignore or (), jobs
+        inputs, rules or (), debuginfo or (), since, until, only or (), ignore or (), jobs, zone
     )
     return command.diagnose(request, shown)._replace(path=output)
 

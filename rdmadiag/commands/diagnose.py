@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rdmadiag.commands import Result
 from rdmadiag.commands.report import Output, finish
@@ -19,6 +20,9 @@ from rdmadiag.rules.engine import Fired, run_rules
 from rdmadiag.rules.load import load_diagnoses, rule_dirs, rules_version
 from rdmadiag.rules.schema import Diagnosis
 
+if TYPE_CHECKING:
+    from rdmadiag.logs.zones import Zone
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -27,6 +31,7 @@ class Request:
 
     :ivar rules: Folders of ``--rules``.
     :ivar only: Ids of the only diagnoses to run; empty: all.
+    :ivar zone: Of times that give none; ``None``: UTC.
     """
 
     inputs: Sequence[str]
@@ -37,6 +42,7 @@ class Request:
     only: Sequence[str] = ()
     ignore: Sequence[str] = ()
     jobs: int = 0
+    zone: str | None = None
 
 
 def diagnose(request: Request, output: Output) -> Result:
@@ -63,7 +69,7 @@ def _diagnosed(request: Request) -> tuple[Report, list[str]]:
     """Return the report, and what was named and could not be read."""
     clock = Clock()
     rules = choose(load_diagnoses(rule_dirs(request.rules)), request.only, request.ignore)
-    options = LogOptions(moment(request.since), moment(request.until), jobs=request.jobs)
+    options = log_options(request)
     collected = Gatherer(request.rules, request.debuginfo, options).gather(request.inputs)
     lost = unread(collected.inputs, request.inputs)
     return conclude(collected, rules, request.rules, clock), lost
@@ -106,10 +112,28 @@ def _no_fix(_fired: Fired) -> list[FixRow]:
     return []
 
 
-def moment(text: str | None) -> float | None:
+def log_options(request: Request) -> LogOptions:
     """
-    Return a time of the command line as seconds since the epoch; one without a zone is taken as UTC, as log stamps are.
+    Return how the logs of *request* are read.
 
+    :raises UserError: If a time or the zone is none.
+    """
+    zone = None
+    if request.zone is not None:
+        from rdmadiag.logs.zones import zone_of
+
+        zone = zone_of(request.zone)
+    since = moment(request.since, zone)
+    until = moment(request.until, zone, last=True)
+    return LogOptions(since, until, zone=zone, jobs=request.jobs)
+
+
+def moment(text: str | None, zone: "Zone | None" = None, *, last: bool = False) -> float | None:
+    """
+    Return a time of the command line as seconds since the epoch.
+
+    :param zone: Of a time that gives none, as of log stamps; ``None``: UTC.
+    :param last: Of a time that the zone's clocks showed twice, take the second one.
     :raises UserError: If it is no time.
     """
     if text is None:
@@ -120,7 +144,12 @@ def moment(text: str | None) -> float | None:
         raise UserError(
             f"{text!r} is no time; write it as 2026-01-31 or 2026-01-31T23:59:58"
         ) from error
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    if time.tzinfo:
+        return time.timestamp()
+    written = time.replace(tzinfo=UTC).timestamp()
+    if zone is None:
+        return written
+    return zone.last_utc(written) if last else zone.utc(written)
 
 
 def choose(

@@ -2,58 +2,30 @@
 From stamps to moments.
 
 Years are counted from the records themselves (a date that jumps back by more than half a year began a new
-one) and settled at the end, when it is known how the last record stands to the log's own date. Boots are
-counted by the kernel's clock, host by host.
+one) and settled at the end, when it is known how the last record stands to the log's own date.
+
+Stamps without a zone are taken for UTC, or for times of the zone that the user named.
 """
 
 import calendar
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Moment
+from rdmadiag.logs.boots import HostClock, is_plausible
 from rdmadiag.logs.stamps import Stamp
+
+if TYPE_CHECKING:
+    from rdmadiag.logs.zones import Zone
 
 DAY = 86400.0
 MAX_HOSTS = 5000
-FIRST, LAST = 684_000_000.0, 7_258_118_400.0
-"""Linux began in 1991; and 2200."""
-
-DISORDER = 2.0
-"""Seconds by which the kernel's clock may go back without a boot: CPUs print past each other."""
-
-EARLY = 600.0
-"""Seconds after a boot in which the wall clock may still jump."""
-
-BOOT_SLACK = 30.0
-"""Seconds by which wall clock and kernel clock may disagree about when a boot was."""
-
-
-@dataclass(slots=True)
-class HostClock:
-    """
-    What is known of one host's time.
-
-    :ivar ties: For each boot the least difference of wall clock and uptime: a log daemon stamps what it did
-        not see happen later than it happened, never earlier.
-    """
-
-    boot: int = 0
-    seen: bool = False
-    uptime: float | None = None
-    wall: float | None = None
-    ids: dict[str, int] = field(default_factory=dict)
-    ties: dict[int, float] = field(default_factory=dict)
-    first: Moment | None = None
-    last: Moment | None = None
+MAX_SKIPPED = 10_000
 
 
 def _epoch(year: int, month: int, day: int, second: float) -> float:
     return calendar.timegm((year, month, day, 0, 0, 0)) + second
-
-
-def is_plausible(wall: float) -> bool:
-    """Tell whether a wall clock can be right: a log of Linux, and not of the far future."""
-    return FIRST <= wall <= LAST
 
 
 def _leap_at_most(year: int) -> int:
@@ -67,13 +39,16 @@ class Clock:
     Makes moments of the stamps of one log, in its order.
 
     :ivar reference: When the log was written to last: no record is later than a day after it.
-    :ivar yearless: Some record had a date without a year; *zoneless*: one without a zone, taken for UTC.
+    :ivar yearless: Some record had a date without a year; *zoneless*: one without a zone.
     :ivar hosts: What is known of each host.
     :ivar order: Of the next record.
     """
 
-    def __init__(self, reference: float) -> None:
-        """:param reference: Seconds since the epoch."""
+    def __init__(self, reference: float, zone: "Zone | None" = None) -> None:
+        """
+        :param reference: Seconds since the epoch.
+        :param zone: Of stamps that give none; else they are UTC.
+        """
         self.reference = reference
         self.yearless = self.zoneless = False
         self.hosts: dict[str, HostClock] = {}
@@ -87,6 +62,9 @@ class Clock:
         self._midnight = 0.0
         self._running: float | None = None
         self._rebased: list[tuple[int, int]] = []
+        self._zone = zone
+        # Times as written, by order, that the zone's clocks did not show, if the year is the right one.
+        self._skipped: dict[int, float] = {}
 
     def moment(self, stamp: Stamp, host: str = "", *, booted: bool = False) -> Moment:
         """
@@ -96,19 +74,12 @@ class Clock:
         """
         order = self.order
         self.order += 1
-        wall = self._wall(stamp, order)
         self.zoneless = self.zoneless or stamp.zoneless
         if len(self.hosts) >= MAX_HOSTS and host not in self.hosts:
             host = ""
         state = self.hosts.get(host) or self.hosts.setdefault(host, HostClock())
-        self._count_boots(state, stamp, wall, booted=booted)
-        state.seen = True
-        if wall is not None:
-            state.wall = wall
-        if stamp.uptime is not None:
-            state.uptime = stamp.uptime
-            if wall is not None:
-                self._tie(state, wall - stamp.uptime)
+        wall = self._wall(stamp, order, state)
+        state.take(stamp, wall, booted=booted)
         moment = Moment(wall, stamp.uptime, state.boot, order)
         if stamp.known:
             state.first = state.first or moment
@@ -118,8 +89,7 @@ class Clock:
     def reboot(self) -> None:
         """Note that a boot begins here, whichever host's."""
         for state in self.hosts.values():
-            state.boot += 1
-            state.uptime = None
+            state.reboot()
 
     def tie(self, host: str, wall: float) -> None:
         """Take in the wall clock at the moment of the host's last record, as the kernel itself said it."""
@@ -128,26 +98,31 @@ class Clock:
         if self.yearless:
             self._anchor(wall, self.order)
         state = self.hosts.get(host)
-        if state and state.uptime is not None:
-            state.ties.setdefault(state.boot, wall - state.uptime)
+        if state and state.uptime is not None and state.boot not in state.ties:
+            state.tie(wall - state.uptime)
 
-    def _tie(self, state: HostClock, tie: float) -> None:
-        known = state.ties.get(state.boot)
-        if known is None or tie < known:
-            state.ties[state.boot] = tie
-
-    def _wall(self, stamp: Stamp, order: int) -> float | None:
+    def _wall(self, stamp: Stamp, order: int, state: HostClock) -> float | None:
         if stamp.wall is not None and is_plausible(stamp.wall):
             self._anchor(stamp.wall, order)
-            self._running = stamp.wall
+            wall = stamp.wall
         elif stamp.date is not None:
-            self._running = self._dated(*stamp.date, order)
+            wall = self._dated(*stamp.date, order)
         elif stamp.delta is not None:
             if self._running is not None:
                 self._running += stamp.delta
+            return self._running
         else:
             return None
-        return self._running
+        if self._zone and stamp.zoneless:
+            wall = self._zoned(self._zone, wall, order, state.not_before(stamp.uptime))
+        self._running = wall
+        return wall
+
+    def _zoned(self, zone: "Zone", written: float, order: int, near: float | None) -> float:
+        """Return the wall clock of a time as it was written; its year is not settled yet."""
+        if zone.skips(written) and len(self._skipped) < MAX_SKIPPED:
+            self._skipped[order] = written
+        return zone.utc(written, near)
 
     def _anchor(self, wall: float, order: int) -> None:
         """A complete date says which year the dates without one are in, also those before it."""
@@ -206,36 +181,8 @@ class Clock:
             return
         self._rebased.append((order, years))
         for state in self.hosts.values():
-            state.ties = {boot: _moved(tie, years) for boot, tie in state.ties.items()}
-            state.wall = None if state.wall is None else _moved(state.wall, years)
-
-    def _count_boots(
-        self, state: HostClock, stamp: Stamp, wall: float | None, *, booted: bool
-    ) -> None:
-        if stamp.boot:
-            state.boot = state.ids.setdefault(stamp.boot, len(state.ids))
-        elif not state.seen:
-            return
-        elif stamp.uptime is None or state.uptime is None:
-            state.boot += booted
-        elif self._went_back(state, stamp.uptime) or self._began_later(state, stamp.uptime, wall):
-            state.boot += 1
-            state.uptime = None
-
-    @staticmethod
-    def _went_back(state: HostClock, uptime: float) -> bool:
-        return state.uptime is not None and uptime < state.uptime - DISORDER
-
-    @staticmethod
-    def _began_later(state: HostClock, uptime: float, wall: float | None) -> bool:
-        """
-        Tell whether the boot that the uptime counts from was after the record before.
-
-        Soon after a boot the wall clock may be set from a wrong time zone to the right one.
-        """
-        if wall is None or state.wall is None or state.uptime is None or state.uptime < EARLY:
-            return False
-        return wall - uptime > state.wall + BOOT_SLACK
+            state.ties = {boot: self._moved(tie, years) for boot, tie in state.ties.items()}
+            state.wall = None if state.wall is None else self._moved(state.wall, years)
 
     def settle(self, moment: Moment, host: str = "") -> Moment:
         """Return the moment as it is known at the end of the log: its year, and its wall clock from the ties."""
@@ -246,7 +193,7 @@ class Clock:
                 return moment
             return replace(moment, wall=tie + moment.uptime)
         years = self._shift(moment.order)
-        return replace(moment, wall=_moved(wall, years)) if years else moment
+        return replace(moment, wall=self._moved(wall, years, moment.order)) if years else moment
 
     def _settled_tie(self, host: str, boot: int) -> float | None:
         state = self.hosts.get(host)
@@ -254,12 +201,28 @@ class Clock:
         if tie is None or state is None or state.last is None:
             return tie
         years = self._final_shift()
-        return _moved(tie, years) if years else tie
+        return self._moved(tie, years) if years else tie
+
+    def _moved(self, wall: float, years: int, order: int = -1) -> float:
+        """Return the same day and time of another year, as the clocks show it."""
+        if self._zone is None:
+            return _moved(wall, years)
+        written = self._skipped.get(order)
+        written = self._zone.written(wall) if written is None else written
+        return self._zone.utc(_moved(written, years))
 
     def _shift(self, order: int) -> int:
         if not self.yearless or (self._anchored and order >= self._first_complete):
             return 0
         return self._final_shift() + sum(years for before, years in self._rebased if order < before)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether records are of an hour that the clocks of the zone never showed."""
+        return self._zone is not None and any(
+            self._zone.skips(_moved(written, self._shift(order)))
+            for order, written in self._skipped.items()
+        )
 
     @property
     def guessed_year(self) -> int | None:

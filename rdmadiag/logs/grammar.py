@@ -134,7 +134,10 @@ def _date(text: str, hints: Hints, left: int) -> Parsed | None:
     stamp = date_stamp(
         match["month"], match["day"], match["clock"], match["year"] or match["later"]
     )
-    return _body(stamp, match["rest"], hints, left, lenient=True) if stamp else None
+    if stamp is None:
+        return None
+    stamp.zoneless = not match["zone"]
+    return _body(stamp, match["rest"], hints, left, lenient=True)
 
 
 def _iso(text: str, hints: Hints, left: int) -> Parsed | None:

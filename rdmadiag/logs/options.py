@@ -1,8 +1,12 @@
 """How logs are read."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from rdmadiag.logs.zones import Zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +15,7 @@ class LogOptions:
     How logs are read.
 
     :ivar since: Seconds since the epoch: earlier records are left out; *until*: later ones.
+    :ivar zone: Of times that are written without one; ``None``: UTC.
     :ivar now: What dates without a year are no later than, where the log itself was not dated.
     :ivar block: Bytes that are searched at a time.
     :ivar whole: Logs of up to so many bytes are read line by line, longer ones only where it matters.
@@ -20,6 +25,7 @@ class LogOptions:
 
     since: float | None = None
     until: float | None = None
+    zone: "Zone | None" = None
     now: float | None = None
     block: int = 512 << 10
     whole: int = 256 << 10

@@ -179,7 +179,7 @@ class _Worker:
 
     def __init__(self, tools: Tools) -> None:
         self.units: list[Unit] = []
-        self._recorder = Recorder(0.0)
+        self._recorder = Recorder(0.0, tools.options.zone)
         self._traces = tools.make_traces("")
         self.tools = replace(tools, wants=self._traces.wants)
 

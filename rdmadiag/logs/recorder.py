@@ -1,10 +1,15 @@
 """Units to records: they are dated, and what was folded is unfolded."""
 
+from typing import TYPE_CHECKING
+
 from rdmadiag.logs.assemble import Unit
 from rdmadiag.logs.clock import Clock
 from rdmadiag.logs.events import is_boot, kernel_clock, unfolded
 from rdmadiag.logs.lines import LINE
 from rdmadiag.logs.records import Record
+
+if TYPE_CHECKING:
+    from rdmadiag.logs.zones import Zone
 
 _MARKS = ("-- Reboot --", "-- Boot ")
 
@@ -16,9 +21,12 @@ class Recorder:
     :ivar clock: Dates them.
     """
 
-    def __init__(self, now: float) -> None:
-        """:param now: What dates without a year are no later than."""
-        self.clock = Clock(now)
+    def __init__(self, now: float, zone: "Zone | None" = None) -> None:
+        """
+        :param now: What dates without a year are no later than.
+        :param zone: Of stamps that give none.
+        """
+        self.clock = Clock(now, zone)
 
     def record(self, unit: Unit) -> Record | None:
         """Return the record that *unit* is, or ``None`` when it only marks a boot."""

@@ -8,7 +8,8 @@ from rdmadiag.facts.model import InputInfo, Moment
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.assemble import Unit
 from rdmadiag.logs.blocks import Cuts
-from rdmadiag.logs.clock import Clock, is_plausible
+from rdmadiag.logs.boots import is_plausible
+from rdmadiag.logs.clock import Clock
 from rdmadiag.logs.events import CONTEXT_LITERALS, EventReader
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.prefilter import Search
@@ -78,7 +79,7 @@ class Series:
         self.traces = make_traces(name)
         self.options = options
         self.kinds = set(vocabulary.event_kinds) | TRACE_KINDS
-        self._recorder = Recorder(self._now())
+        self._recorder = Recorder(self._now(), options.zone)
         self._tools = Tools(
             search,
             len(vocabulary.literals) + len(CONTEXT_LITERALS),

@@ -13,7 +13,7 @@ MARKS = Lazy(r"[ \t]*(?:>[ \t]?)+")
 DATE = Lazy(
     rf"(?:(?:{WEEKDAY}) )?(?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}})(?: (?P<year>\d{{4}}))?"
     r" (?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?: (?P<later>(?:19|20)\d\d)(?=[ :]|$))?"
-    r"(?: (?:[A-Z]{1,4}T|UTC)(?= ))?:? *(?P<rest>.*)",
+    r"(?: (?:(?P<zone>UTC|GMT)|[A-Z]{1,4}T)(?= ))?:? *(?P<rest>.*)",
     re.DOTALL,
 )
 ISO = Lazy(

@@ -24,9 +24,9 @@ _ISO = re.compile(
 @dataclass(slots=True)
 class Stamp:
     """
-    What a line says of its time; zones that are not given are UTC.
+    What a line says of its time.
 
-    :ivar wall: Seconds since the epoch, when the date is complete.
+    :ivar wall: Seconds since the epoch, when the date is complete; as if in UTC, when no zone is given.
     :ivar date: Month, day and second of the day, when there is no year.
     :ivar uptime: The kernel's clock.
     :ivar delta: Seconds since the record before (``dmesg -e``).
@@ -52,8 +52,9 @@ class Stamp:
         )
 
     def filled(self, other: "Stamp") -> "Stamp":
-        """Return this stamp with what *other*, the one around it, knows better."""
-        if self.wall is None and other.wall is not None:
+        """Return this stamp with what *other*, the one around it, knows better: the date, or its zone."""
+        vague = self.wall is None or (self.zoneless and not other.zoneless)
+        if vague and other.wall is not None:
             boot = self.boot or other.boot
             return Stamp(other.wall, None, self.uptime, self.delta, boot, other.zoneless)
         if self.wall is None and self.date is None and self.delta is None:
@@ -82,10 +83,13 @@ def epoch(date: str, time: str, fraction: str | None, zone: str | None) -> float
     return second + float("." + fraction[1:])
 
 
-def iso_epoch(text: str) -> float | None:
-    """Return the epoch seconds of an ISO 8601 date and time that *text* begins with."""
+def iso_stamp(text: str) -> Stamp:
+    """Return the stamp of an ISO 8601 date and time that *text* begins with; an empty one when there is none."""
     match = _ISO.match(text)
-    return epoch(match["date"], match["time"], match["fraction"], match["zone"]) if match else None
+    if match is None:
+        return Stamp()
+    wall = epoch(match["date"], match["time"], match["fraction"], match["zone"])
+    return Stamp(wall, zoneless=wall is not None and not match["zone"])
 
 
 def day_second(clock: str) -> float | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from rdmadiag.logs.grammar import Hints, Parsed, parse, short_host
 from rdmadiag.logs.shapes import LEVELS
-from rdmadiag.logs.stamps import Stamp, iso_epoch
+from rdmadiag.logs.stamps import Stamp, iso_stamp
 
 MESSAGE_KEYS = (
     "MESSAGE",
@@ -56,8 +56,6 @@ def parse_object(data: Mapping[str, Any], hints: Hints) -> Parsed | None:
 def _merged(outer: Parsed, inner: Parsed) -> Parsed:
     """Return the record inside a column of an export, with what only the other columns say."""
     inner.stamp = inner.stamp.filled(outer.stamp)
-    if outer.stamp.wall is not None and inner.stamp.date is not None:
-        inner.stamp.wall, inner.stamp.date = outer.stamp.wall, None
     inner.host = inner.host or outer.host
     inner.ident = inner.ident or outer.ident
     inner.level = outer.level if inner.level is None else inner.level
@@ -98,7 +96,8 @@ def _stamp(data: Mapping[str, Any]) -> Stamp:
     if "pri" in data and isinstance(data.get("time"), float):  # dmesg --json
         stamp.uptime = data["time"]
     elif micro is None:
-        stamp.wall = _wall(_first(data, TIME_KEYS))
+        read = _time(_first(data, TIME_KEYS))
+        stamp.wall, stamp.zoneless = read.wall, read.zoneless
     if "MESSAGE" in data and _text(data.get("_TRANSPORT") or "") != "kernel":
         stamp.uptime = _micros(data, "__MONOTONIC_TIMESTAMP")
     return stamp
@@ -112,17 +111,17 @@ def _micros(data: Mapping[str, Any], *keys: str) -> float | None:
     return None
 
 
-def _wall(value: Any) -> float | None:
+def _time(value: Any) -> Stamp:
     """Read a time: ISO 8601, or seconds, milli-, micro- or nanoseconds since the epoch."""
     if value is None:
-        return None
+        return Stamp()
     text = _text(value).strip()
     if not _NUMBER.fullmatch(text):
-        return iso_epoch(text)
+        return iso_stamp(text)
     number = float(text)
     while number > 1e11:
         number /= 1000
-    return number
+    return Stamp(number)
 
 
 def _ident(data: Mapping[str, Any]) -> str:
@@ -209,11 +208,11 @@ class Columns:
         return self._unnamed(cells, hints)
 
     def _unnamed(self, cells: list[str], hints: Hints) -> Parsed | None:
-        wall = next((w for w in map(_wall, cells) if w is not None), None)
-        if wall is None:
+        stamp = next((s for s in map(_time, cells) if s.known), None)
+        if stamp is None:
             return None
         longest = max(cells, key=len)
-        outer = Parsed(Stamp(wall), longest)
+        outer = Parsed(stamp, longest)
         for cell in sorted(cells, key=len, reverse=True):
             inner = parse(cell, hints)
             if inner and inner.message:

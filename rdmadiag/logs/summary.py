@@ -106,8 +106,7 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             name,
             remark=True,
         )
-    if series.clock.zoneless:
-        yield Problem("times without a zone were taken for UTC", name, remark=True)
+    yield from _zone_remarks(series, name)
     if series.events.suppressed:
         yield Problem(
             "messages were suppressed where they were written: "
@@ -121,6 +120,18 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
     if series.traces.dropped:
         yield Problem(
             f"{series.traces.dropped} traces like others were left out", name, remark=True
+        )
+
+
+def _zone_remarks(series: "Series", name: str) -> Iterator[Problem]:
+    zone = series.options.zone
+    if series.clock.zoneless:
+        taken = f"those of {zone.name}" if zone else "UTC (--tz names another)"
+        yield Problem(f"times without a zone were taken for {taken}", name, remark=True)
+    if zone and series.clock.impossible:
+        yield Problem(
+            f"some of these times {zone.name} never had, as its clocks went forward: they may be of another zone",
+            name,
         )
 
 

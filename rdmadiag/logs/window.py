@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.clock import Clock
@@ -12,9 +13,15 @@ from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.stamps import Stamp
 from rdmadiag.logs.structured import parse_json
 
+if TYPE_CHECKING:
+    from rdmadiag.logs.zones import Zone
+
 PROBES = 64
 SMALLEST = 4 << 20
 """Bytes within which it is faster to read than to look any closer."""
+
+TWICE = 2 * 3600.0
+"""Seconds that a zone's clocks may show twice: which of the two it is, the records before tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +56,23 @@ def find_window(
     start: Window | None = Window(0, 0, reference)
     end: Window | None = Window(file.size, file.size, reference)
     if options.since is not None:
-        start = _narrowed(file, layout, reference, options.since, first=True)
+        since = options.since - (TWICE if options.zone else 0)
+        start = _narrowed(file, layout, reference, options.zone, since, first=True)
     if options.until is not None:
-        end = _narrowed(file, layout, reference, options.until, first=False)
+        end = _narrowed(file, layout, reference, options.zone, options.until, first=False)
     if start is None or end is None:
         return None
     return Window(line_start(file, start.start), line_start(file, end.end), end.reference)
 
 
 def _narrowed(
-    file: FileStream, layout: Layout, reference: float, wall: float, *, first: bool
+    file: FileStream,
+    layout: Layout,
+    reference: float,
+    zone: "Zone | None",
+    wall: float,
+    *,
+    first: bool,
 ) -> Window | None:
     """
     Return the small part of the file in which records reach *wall*.
@@ -68,7 +82,7 @@ def _narrowed(
     start, end = 0, file.size
     while end - start > SMALLEST:
         offsets = [start + (end - start) * n // PROBES for n in range(PROBES)]
-        walls = _walls(file, layout, offsets, reference)
+        walls = _walls(file, layout, offsets, Clock(reference, zone))
         if walls is None:
             return None
         if first:
@@ -84,10 +98,9 @@ def _narrowed(
 
 
 def _walls(
-    file: FileStream, layout: Layout, offsets: Sequence[int], reference: float
+    file: FileStream, layout: Layout, offsets: Sequence[int], clock: Clock
 ) -> list[float] | None:
     """Return the time of the record after each of *offsets*."""
-    clock = Clock(reference)
     moments = []
     for offset in offsets:
         stamp = _stamp(file, layout, offset)

@@ -113,8 +113,20 @@ def test_usage_faults() -> None:
     refuses(run("diagnose", "/no/such/file"), "/no/such/file", "no such file")
     refuses(run("inspect", str(STUCK), "nonsense"), "nonsense", "rings")
     refuses(run("diagnose", "--since", "yesterday", str(STUCK)), "yesterday")
+    refuses(run("diagnose", "--tz", "Mars/Olympus", str(STUCK)), "Mars/Olympus", "no time zone")
     refuses(run("explain", "no-such-thing"), "no-such-thing")
     refuses(run("diagnose", "--rules", "/no/such", str(STUCK)), "/no/such")
+
+
+@pytest.mark.parametrize(
+    ("since", "found"), [("2018-09-30T04:02", True), ("2018-09-30T04:03", False)]
+)
+def test_log_and_since_are_of_the_zone(since: str, found: bool) -> None:
+    line = b"[Sat Sep 29 22:32:33 2018] mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
+    at = ["--tz", "-05:30", "--since", f"{since}Z", "--until", "2018-09-29T22:33"]
+    report = json.loads(run("diagnose", "--format", "json", *at, "-", stdin=line).stdout)
+    assert any("those of -05:30" in p["what"] for p in report["inputs"][0]["problems"])
+    assert bool(report["findings"]) == found
 
 
 def test_inputs_that_cannot_be_read_at_all(tmp_path: Path) -> None:
