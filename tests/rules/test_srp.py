@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from rdmadiag.facts.model import Fact
+from rdmadiag.rules.conditions import template
 from rdmadiag.rules.load import load_diagnoses, rule_dirs
-from tests.rules.make import run, state
+from tests.rules.make import event, run, state
 
-GONE = load_diagnoses(rule_dirs(()))["srp-target-gone"]
+RULES = load_diagnoses(rule_dirs(()))
+GONE, ERRORS = RULES["srp-target-gone"], RULES["hca-completion-error"]
 
 
 def target(**fields: Any) -> Fact:
@@ -42,10 +44,45 @@ def test_targets_of_the_ib_cm_are_told_apart() -> None:
     assert sorted(one.candidate.key["scsi_host"] for one in found) == [2, 3, 4]
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(9.9, "probable"), (0.4, "possible")])
+def test_host_that_is_reset_without_an_answer(seconds: float, verdict: str) -> None:
+    channels = [{"qp_state": "INIT", "waiters": []}, {"qp_state": "INIT", "waiters": [172]}]
+    reset = target(port_state="RUNNING", channels=channels, failed_reconnects=0)
+    handler = state("task", pid=172, comm="scsi_eh_2", wait_seconds=seconds)
+    (found,) = run(GONE, reset, state("task", pid=199), handler)["srp-target-gone"].fired
+    assert found.verdict == verdict
+    told = template(GONE.summary)(found.names)
+    assert "0 of 2 channels connected, 0 attempts" in told
+    assert "pid 172 (scsi_eh_2) has waited for a channel" in told
+
+
 @pytest.mark.parametrize(
     "fields",
-    [{"port_state": "RUNNING"}, {"port_state": None}, {"state": "REMOVED", "port_state": "LOST"}],
-    ids=["running", "not known to SCSI yet", "removed on purpose"],
+    [
+        {"port_state": "RUNNING", "connected": 2},
+        {"port_state": "RUNNING"},
+        {"port_state": None},
+        {"state": "REMOVED", "port_state": "LOST"},
+    ],
+    ids=["running", "nobody waits for it", "not known to SCSI yet", "removed on purpose"],
 )
 def test_what_is_none(fields: dict[str, Any]) -> None:
     assert run(GONE, target(**fields))["srp-target-gone"].fired == []
+
+
+@pytest.mark.parametrize(
+    ("status", "own"), [(5, False), (12, False), (4, True)], ids=["flushed", "no answer", "a key"]
+)
+def test_errors_of_a_lost_connection_are_told_with_it(status: int, own: bool) -> None:
+    error = event("srp.completion_error", scsi_host=2, status=status)
+    results = run([GONE, ERRORS], target(), error)
+    assert len(results["srp-target-gone"].fired) == 1
+    assert bool(results["hca-completion-error"].fired) == own
+
+
+def test_queue_pair_in_error_is_told_of_a_channel_that_is_still_called_connected() -> None:
+    channels = [{"qp_state": "ERR"}, {"qp_state": "RTS"}]
+    (found,) = run(GONE, target(channels=channels, connected=2))["srp-target-gone"].fired
+    assert "2 of 2 channels connected (1 with the queue pair in error)" in template(GONE.summary)(
+        found.names
+    )

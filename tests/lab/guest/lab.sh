@@ -151,12 +151,12 @@ srp_target() {
 	echo 1 >$tpg/enable || die "SRP port"
 	echo 5555 >/sys/kernel/config/target/srpt/discovery_auth/rdma_cm_port || die "SRP listener"
 }
-# srp_login DEVICE SERVER GUID
+# srp_login DEVICE SERVER GUID [,OPTION=VALUE]   (soft RoCE takes the default tl_retry_count, 7, for "without end")
 srp_login() {
 	rdma_dev $1 || return 1
 	modprobe sd_mod; modprobe ib_srp || die ib_srp
 	at=$(echo /sys/class/infiniband_srp/*/add_target)
-	echo "id_ext=$3,ioc_guid=$3,dest=$2:5555" >$at || die "no SRP login"
+	echo "id_ext=$3,ioc_guid=$3,dest=$2:5555$4" >$at || die "no SRP login"
 	scsi_disk
 }
 scsi_disk() { n=0; while [ ! -b /dev/sd${1:-a} ]; do n=$((n + 1)); [ $n -gt 60 ] && { die "no disk"; return; }; sleep 0.5; done; }
