@@ -21,6 +21,7 @@ from rdmadiag.report.model import (
     TimelineRow,
     Tool,
 )
+from rdmadiag.report.order import ordered
 from rdmadiag.report.times import time_of
 from rdmadiag.rules.clues import Match, evidence_of
 from rdmadiag.rules.conditions import condition, template
@@ -31,7 +32,6 @@ EVIDENCE_PER_CLUE = 12
 """How many facts of one clue are shown; ``count`` says how many there were."""
 TIMELINE_ROWS = 20_000
 TABLE_ROWS = 20_000
-_RANK = {"critical": 0, "warning": 1, "info": 2, "confirmed": 0, "probable": 1, "possible": 2}
 
 FixRows = Callable[[Fired], list[FixRow]]
 
@@ -51,14 +51,14 @@ def build_report(
     """
     results = list(results)
     findings = [_finding(f, fixes(f)) for r in results for f in r.fired]
-    findings.sort(key=lambda f: (_RANK[f.severity], _RANK[f.verdict], f.id, f.host, str(f.subject)))
+    findings.sort(key=lambda f: (f.id, f.host, str(f.subject)))
     return Report(
         schema=1,
         tool=Tool("rdmadiag", __version__, rules_version),
         started=started,
         seconds=round(seconds, 3),
         inputs=[_input(i) for i in store.collected.inputs],
-        findings=findings,
+        findings=ordered(findings),
         checks=sorted(map(_check, results), key=lambda c: c.id),
         facts=store.count(),
         timeline=_timeline(store.collected.facts, findings),

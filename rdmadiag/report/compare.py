@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from rdmadiag.report.model import Check, Finding, Report
-from rdmadiag.report.view import ordered, subject_text
+from rdmadiag.report.order import ordered
+from rdmadiag.report.view import subject_text
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rdmadiag.report.model import Finding
-from rdmadiag.report.view import ordered
+from rdmadiag.report.order import ordered
 
 _LISTS = ("evidence", "next_steps", "fixes")
 

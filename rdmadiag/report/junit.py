@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.model import Check, Finding, Report
+from rdmadiag.report.order import ordered
 
 
 def render(report: Report) -> str:
@@ -53,7 +54,7 @@ def _properties(report: Report) -> Element:
 def _cases(report: Report) -> Iterator[Element]:
     """Return a test for each check, or one for each of its findings."""
     findings: dict[str, list[Finding]] = {}
-    for finding in view.ordered(report.findings):
+    for finding in ordered(report.findings):
         findings.setdefault(finding.id, []).append(finding)
     ids = dict.fromkeys([*findings, *(c.id for c in report.checks)])
     checks = {c.id: c for c in report.checks}

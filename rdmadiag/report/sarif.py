@@ -13,6 +13,7 @@ from rdmadiag.lazy import Lazy
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.model import Check, Evidence, Finding, Report, Time
+from rdmadiag.report.order import ordered
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -31,7 +32,7 @@ def render(report: Report) -> str:
 
 
 def _run(report: Report) -> Json:
-    findings = view.ordered(report.findings)
+    findings = ordered(report.findings)
     titles = {c.id: c.title for c in report.checks}
     rules = {f.id: _rule(f, titles.get(f.id, "")) for f in reversed(findings)}
     lost = view.blind(report)

@@ -7,11 +7,10 @@ from math import isfinite
 from typing import Any, Literal
 
 from rdmadiag.report.model import Check, Evidence, Finding, FixRow, Report, Time
+from rdmadiag.report.order import SEVERITY, ordered
 
 Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
 
-_SEVERITY = {"critical": 0, "warning": 1, "info": 2}
-_VERDICT = {"confirmed": 0, "probable": 1, "possible": 2}
 _OPENING = {"confirmed": "", "probable": "Probably: ", "possible": "Possibly: "}
 OUTCOMES = {
     "could-not-run": "could-not-run",
@@ -87,12 +86,7 @@ def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:
 
 def _tally(findings: Sequence[Finding]) -> str:
     severities = [f.severity for f in findings]
-    return ", ".join(f"{severities.count(s)} {s}" for s in _SEVERITY if s in severities)
-
-
-def ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, new and worst first, equals in their own order."""
-    return sorted(findings, key=lambda f: (f.known, _SEVERITY[f.severity], _VERDICT[f.verdict]))
+    return ", ".join(f"{severities.count(s)} {s}" for s in SEVERITY if s in severities)
 
 
 def blind(report: Report) -> list[Check]:

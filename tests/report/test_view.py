@@ -54,11 +54,6 @@ def test_headline_with_known_findings_only():
     assert view.headline(report).notes[0] == "1 finding known from the baseline."
 
 
-def test_new_comes_before_known():
-    known, new = finding_a(known=True), finding_b(1)
-    assert view.ordered([known, new]) == [new, known]
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
