@@ -99,9 +99,10 @@ class Report:
     What was read of one report.
 
     :ivar kind: Its kind, ``""`` until a header or the frames tell.
-    :ivar record: The record it began with.
+    :ivar record: The record it began with; *telling*: the one that says what it is, where that is another.
     :ivar cut_here: It began with the line that begins warnings and bugs.
     :ivar note: Text between that line and the header: what the warning says.
+    :ivar held: Where the locks were taken that the lock checker names.
     :ivar place: Where the CPU was: the ``RIP``, ``pc`` or ``NIP`` line.
     :ivar in_history: The frames that come are history: who allocated, freed or locked.
     :ivar busy: Busy workqueues, as listed after a workqueue lockup.
@@ -113,8 +114,10 @@ class Report:
     kind: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     message: str = ""
+    telling: "Record | None" = None
     cut_here: bool = False
     note: str = ""
+    held: list[Frame] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     place: Frame | None = None
     history: list[Stack] = field(default_factory=list)
@@ -191,7 +194,7 @@ class Report:
 
         :param source: Name of the input.
         """
-        record = self.record
+        record = self.telling or self.record
         return Fact(
             kind=self.infer_kind(),
             fields=self._all_fields(),
@@ -213,7 +216,7 @@ class Report:
             "frames": [f.text for f in self.frames],
             "functions": functions,
             "modules": list(dict.fromkeys(f.module for f in stack if f.module)),
-            "subsystem": next((f.subsystem for f in stack if f.subsystem), ""),
+            "subsystem": next((f.subsystem for f in [*stack, *self.held] if f.subsystem), ""),
             "duplicate_functions": _duplicates(stack),
             "place": self.place.text if self.place else self.fields.get("place"),
             "complete": self.complete(),

@@ -6,7 +6,7 @@ from rdmadiag.lazy import Lazy
 from rdmadiag.logs import context
 from rdmadiag.logs.frames import Frame, ends_stack, is_bare_address, parse_frame, parse_register
 from rdmadiag.logs.headers import CUT_HERE, HEADERS, TASK_HEADERS, Groups, find_header
-from rdmadiag.logs.report import TASK, Report
+from rdmadiag.logs.report import MAX_HISTORY, TASK, Report
 from rdmadiag.logs.words import word_set
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ MAX_LINE = 2048
 
 _PROMPT = Lazy(r"\s*(?:crash\w*|drgn|\(gdb\)|>>>)\s*> ?.*|\s*(?:>>>|\(gdb\)) .*")
 _LONE_MODULE = Lazy(r"\s*\[(?P<module>\w+)\]\s*")
+_HELD_LOCK = Lazy(r"\(.*\)\{[^}]*\}(?:-\{[\d:]+\})?, at: (?P<frame>\S+(?: \[\w+\])?)")
 _APART = word_set("""
     kernel.hung_task kernel.soft_lockup kernel.hard_lockup kernel.workqueue_lockup kernel.page_allocation_failure
     kernel.panic
@@ -103,7 +104,7 @@ class Stream:
             self._frame(record, frame)
             return True
         if CUT_HERE in message:
-            self._open(record).cut_here = True
+            self._cut_here(record)
             return True
         return (
             self._header(record, message)
@@ -111,8 +112,15 @@ class Stream:
             or self._place(record, message)
             or self._identity(record, message)
             or self._label(record, message)
-            or self._mark(message)
+            or self._mark(record, message)
         )
+
+    def _cut_here(self, record: "Record") -> None:
+        """Begin a report, unless the line before said already what is wrong (a damaged list, before its BUG)."""
+        report = self._report
+        if report is None or report.frames or not _said_before(report):
+            report = self._open(record)
+        report.cut_here = True
 
     def _frame(self, record: "Record", frame: Frame) -> None:
         report = self._report
@@ -135,6 +143,8 @@ class Stream:
             "kernel.use_after_free",
         ):
             report.kind = header.kind
+        if not (report.message or report.note):
+            report.telling = record
         report.message = report.message or message
         report.elided |= message.startswith("...")
         report.learn(dict(groups))
@@ -194,7 +204,7 @@ class Stream:
         current.in_history = False
         return True
 
-    def _mark(self, message: str) -> bool:
+    def _mark(self, record: "Record", message: str) -> bool:
         """Read a line that means something only within a report."""
         report = self._report
         if report is None:
@@ -207,6 +217,8 @@ class Stream:
         if _PROMPT.fullmatch(message):
             self.close()
             return False
+        if report.cut_here and not (report.kind or report.note or context.is_noise(message)):
+            report.telling = record
         return self._detail(report, message)
 
     def _detail(self, report: Report, message: str) -> bool:
@@ -221,12 +233,21 @@ class Stream:
         if (match := _LONE_MODULE.fullmatch(message)) and report.frames:
             _complete_last(report, match["module"])
             return True
+        if report.kind == "kernel.lockdep" and (match := _HELD_LOCK.search(message)):
+            if (frame := parse_frame(match["frame"])) and len(report.held) < MAX_HISTORY:
+                report.held.append(frame)
+            return True
         if context.is_noise(message) or is_bare_address(message):
             return True
         if report.cut_here and not report.kind and not report.note:
             report.note = message
             return True
         return False
+
+
+def _said_before(report: Report) -> bool:
+    """Tell whether the open report is a line that is printed before the cut line of the same report."""
+    return report.kind == "kernel.oops" and str(report.fields.get("bug")).startswith("list_")
 
 
 def _begins_anew(frame: Frame) -> bool:
