@@ -17,11 +17,13 @@ from rdmadiag.vmcore.btf import Btf, BtfError, Kind
 from rdmadiag.vmcore.btf_types import BtfTypes
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.symbols import SymbolTable
-from rdmadiag.vmcore.walk import WalkError, list_entries
+from rdmadiag.vmcore.walk import Allowance, WalkError, list_entries
 
 __all__ = ("BtfStore",)
 
 MAX_SIZE = 64 << 20
+MAX_MODULES_SIZE = 512 << 20
+"""Of the BTF of all modules together."""
 
 _KINDS = {
     Kind.INT: (TypeKind.INT, TypeKind.BOOL),
@@ -46,6 +48,8 @@ class BtfStore:
         self._symbols = symbols
         self._problems = problems
         self._listing = False
+        what = f"the BTF of the modules is larger than {MAX_MODULES_SIZE >> 20} MiB"
+        self._room = Allowance(MAX_MODULES_SIZE, what)
         self._found: dict[tuple[str, str | None, frozenset[TypeKind]], Type | None] = {}
 
     @cached_property
@@ -99,7 +103,9 @@ class BtfStore:
             name = parsed.name.string_().decode("ascii", "backslashreplace")
             size = min(parsed.data_size.value_(), MAX_SIZE)
             start = parsed.start_id.value_(), parsed.start_str_off.value_()
-            btf = Btf(self._prog.read(parsed.data.value_(), size), base.btf, name, start)
+            raw = self._prog.read(parsed.data.value_(), size)
+            self._room.take(size)
+            btf = Btf(raw, base.btf, name, start)
             yield name, BtfTypes(self._prog, btf, base, self._complete)
         except (FaultError, *TYPE_ERRORS) as error:
             what = f"the BTF of module {name} cannot be read: {fault_text(error)}"

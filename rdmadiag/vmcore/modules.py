@@ -16,12 +16,13 @@ from drgn import FaultError, Object
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
 from rdmadiag.vmcore.symbols import Symbol
-from rdmadiag.vmcore.walk import WalkError, list_entries
+from rdmadiag.vmcore.walk import Allowance, WalkError, list_entries
 
 __all__ = ("Module", "ModuleList")
 
 MAX_MODULES = 4096
-MAX_SYMBOLS = 1 << 20
+MAX_SYMBOLS, MAX_ALL_SYMBOLS = 1 << 20, 1 << 22
+"""Of a module, and of all together."""
 _UNFORMED = 3
 """``MODULE_STATE_UNFORMED``: the module is still being put together."""
 
@@ -32,12 +33,14 @@ class Module:
 
     :ivar object: ``struct module *``
     :ivar ranges: Address ranges of its text and data, ``(start, end)``.
+    :param symbols: How many symbols the tables of all modules may have together.
     :ivar has_btf: Whether it carries BTF; *has_dwarf*: whether there is debug info for it. Both are set by
         whoever looks for types.
     """
 
-    def __init__(self, obj: Object) -> None:
+    def __init__(self, obj: Object, symbols: Allowance) -> None:
         self.object = obj
+        self._symbols = symbols
         self.name = obj.name.string_().decode("ascii", "backslashreplace")
         self.ranges = list(_ranges(obj))
         self.has_btf = False
@@ -66,7 +69,7 @@ class Module:
 
     @cached_property
     def _symtab(self) -> "_Symtab":
-        return _Symtab(self.object)
+        return _Symtab(self.object, self._symbols)
 
     def symbol_at(self, address: int) -> Symbol | None:
         """
@@ -117,14 +120,16 @@ class _Symtab:
     race.") (in v4.5) it is behind ``module.kallsyms``; before, in the module itself.
     """
 
-    def __init__(self, module: Object) -> None:
+    def __init__(self, module: Object, symbols: Allowance) -> None:
         self._prog = module.prog_
         try:
             table = module.kallsyms.read_()
         except AttributeError:
             table = module
         count = min(table.num_symtab.value_(), MAX_SYMBOLS)
-        words = memoryview(self._prog.read(table.symtab.value_(), 24 * count)).cast("Q").tolist()
+        raw = self._prog.read(table.symtab.value_(), 24 * count)
+        symbols.take(count)
+        words = memoryview(raw).cast("Q").tolist()
         self._strtab = table.strtab.value_()
         rows = zip(words[1::3], words[0::3], words[2::3], strict=True)
         self._rows = sorted(row for row in rows if row[1] >> 48 and row[1] & 0xFFFFFFFF)
@@ -182,6 +187,9 @@ class ModuleList:
         self.complete = False
         self.problems: list[Problem] = []
         self._modules: list[Module] = []
+        self._symbols = Allowance(
+            MAX_ALL_SYMBOLS, f"the modules have more than {MAX_ALL_SYMBOLS} symbols"
+        )
         if head is None:
             self.problems.append(Problem("the module list was not found", "modules"))
         else:
@@ -213,7 +221,7 @@ class ModuleList:
         try:
             if module.state.value_() == _UNFORMED:
                 return
-            self._modules.append(Module(module))
+            self._modules.append(Module(module, self._symbols))
         except (FaultError, *TYPE_ERRORS) as error:
             self.problems.append(
                 Problem(f"a module cannot be read: {fault_text(error)}", f"{module.value_():#x}")

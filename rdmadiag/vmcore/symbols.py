@@ -12,6 +12,7 @@ from drgn import FaultError
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.faults import TYPE_ERRORS, fault_text
+from rdmadiag.vmcore.walk import WalkError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,7 @@ class SymbolTable:
         """Iterate, and where a table is damaged say so and stop."""
         try:
             yield from found
-        except (FaultError, *TYPE_ERRORS) as error:
+        except (FaultError, WalkError, *TYPE_ERRORS) as error:
             self._report(module, fault_text(error))
 
     def _report(self, module: str, reason: str) -> None:

@@ -14,10 +14,14 @@ caller keeps what was read::
             rows.append(conn)
     except WalkError as error:
         problems.append(error.problem)
+
+Each walk ends, but a walk in a walk may take the product of both bounds. So whoever reads a dump gives its
+program an allowance of steps (:func:`limited_steps`) that all its walks use up together.
 """
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from drgn import FaultError, Object, Program, Type, TypeKind, offsetof
 
@@ -25,14 +29,24 @@ from rdmadiag.facts.model import Problem
 
 __all__ = (
     "MAX_NODES",
+    "MAX_STEPS",
+    "OUT_OF_STEPS",
+    "Allowance",
     "WalkError",
     "hlist_entries",
+    "is_out_of_steps",
+    "limited_steps",
     "list_entries",
     "rbtree_entries",
+    "take_steps",
     "xarray_entries",
 )
 
 MAX_NODES = 65_536
+MAX_STEPS = 1 << 22
+"""Steps that a collector may take: it could visit as many tasks as there can be (``PID_MAX_LIMIT``) once."""
+OUT_OF_STEPS = "the search was given up: what leads from one to the next has no end"
+_STEPS = "rdmadiag: steps"
 _ADDRESS_BITS, _ADDRESS_MASK = 64, (1 << 64) - 1
 _INTERNAL, _LAST_SPECIAL = 2, 4096
 
@@ -47,6 +61,57 @@ class WalkError(Exception):
     def __init__(self, what: str, where: str = "") -> None:
         super().__init__(f"{what} ({where})" if where else what)
         self.problem = Problem(what, where)
+
+
+class Allowance:
+    """
+    What several readers may use up together.
+
+    :param count: How much that is.
+    :param what: What is said once it is used up.
+    :ivar is_used_up: Whether somebody wanted more than there was left.
+    """
+
+    def __init__(self, count: int, what: str) -> None:
+        self.is_used_up = False
+        self._left, self._what = count, what
+
+    def take(self, count: int) -> None:
+        """
+        Use up a part of it.
+
+        :raises WalkError: if there is not so much left; then nothing is any more
+        """
+        self._left -= count
+        if self._left < 0:
+            self._left, self.is_used_up = 0, True
+            raise WalkError(self._what)
+
+
+@contextmanager
+def limited_steps(prog: Program, count: int) -> Iterator[None]:
+    """Let all walks of a program in a block take *count* steps together; elsewhere there is no such limit."""
+    prog.cache[_STEPS] = Allowance(count, OUT_OF_STEPS)
+    try:
+        yield
+    finally:
+        del prog.cache[_STEPS]
+
+
+def take_steps(prog: Program, count: int = 1) -> None:
+    """
+    Use up some of a program's steps: one for a node, or for what takes about as long as reading one.
+
+    :raises WalkError: if there are not so many left
+    """
+    if allowance := prog.cache.get(_STEPS):
+        allowance.take(count)
+
+
+def is_out_of_steps(prog: Program) -> bool:
+    """Return whether a program's steps are used up, so that something was not read."""
+    allowance = prog.cache.get(_STEPS)
+    return allowance is not None and allowance.is_used_up
 
 
 def list_entries(
@@ -92,6 +157,7 @@ def _address(head: Object) -> int:
 
 def _next(prog: Program, place: int) -> int:
     """Read the pointer to the next node: the first member of every kind of node."""
+    take_steps(prog)
     try:
         following: int = prog.read_word(place)
     except FaultError as error:
@@ -196,6 +262,7 @@ def _slots(prog: Program, head: int, limit: int) -> Iterator[tuple[int, int]]:
 def _xa_node(
     prog: Program, place: int, shift_at: int, slots_at: int, length: int
 ) -> tuple[int, tuple[int, ...]]:
+    take_steps(prog, length)
     try:
         shift = prog.read_u8(place + shift_at)
         raw = prog.read(place + slots_at, 8 * length)

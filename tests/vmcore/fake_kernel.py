@@ -291,7 +291,12 @@ def fake_dump(kernel: FakeKernel, *modules: str, complete: bool = True) -> Simpl
         module = kernel.modules.get(symbol.address, "")
         return symbol.name, address - symbol.address, symbol.size, module
 
+    def symbol(name: str, module: str | None = None):
+        found = kernel.prog.symbols(name)
+        return next((one for one in found if kernel.modules[one.address] == (module or "")), None)
+
     return SimpleNamespace(
+        symbol=symbol,
         prog=kernel.prog,
         modules=listed,
         nodename="node1.example",

@@ -7,6 +7,7 @@ import pytest
 from drgn import Object
 
 from rdmadiag.vmcore.collect.run import collect_dump
+from rdmadiag.vmcore.helpers.rds import path_for_each_message
 from rdmadiag.vmcore.helpers.workqueue import for_each_worker_pool, pool_for_each_worker
 
 from .samples import fresh, overlay, shared, word
@@ -91,6 +92,42 @@ def test_list_of_controllers_that_points_to_itself():
     assert all(row["blocked_task"] for row in rows)
     assert coverage["nvme.rdma_controller"].status == "partial"
     assert "circle" in coverage["nvme.rdma_controller"].reason
+
+
+def test_namespaces_that_cannot_be_read_are_unknown_and_it_is_said_why():
+    dump = fresh(BLOCKED)
+    address = int(first(BLOCKED, "nvme.rdma_controller").fields["address"], 16)
+    ctrl = Object(dump.prog, "struct nvme_rdma_ctrl *", address)
+    overlay(dump, ctrl.ctrl.namespaces.next.address_, word(WILD))
+    facts, coverage = read(dump)
+    found = {row["address"]: row for row in of(facts, "nvme.rdma_controller")}
+    row = found.pop(hex(address))
+    assert (row["disks"], row["mounts"]) == (None, None)
+    assert row["problems"] == [f"disks: a node is not in the dump ({WILD:#x})"]
+    assert all(other["disks"] is not None for other in found.values())
+    assert coverage["nvme.rdma_controller"].status == "partial"
+
+
+def test_processes_of_a_connection_that_cannot_be_read_are_unknown_and_it_is_said_why():
+    dump = fresh(STUCK)
+    conn = first(STUCK, "rds.ib_connection", state="DISCONNECTING").fields["path"]
+    cp = Object(dump.prog, "struct rds_conn_path *", int(conn, 16))
+    message = next(path_for_each_message(cp))
+    overlay(dump, message.m_rs.rs_sk.sk_socket.address_, word(WILD))
+    facts, _ = read(dump)
+    (row,) = [row for row in of(facts, "rds.ib_connection") if row["path"] == conn]
+    assert (row["queued_messages"] > 0, row["processes"]) == (True, None)
+    assert row["problems"] == ["processes: its memory is not in the dump"]
+
+
+def test_a_socket_that_the_list_of_sockets_has_lost_is_said_to_be_lost():
+    dump = fresh(STUCK)
+    head = dump.prog["rds_sock_list"]
+    overlay(dump, head.address_, word(head.address_) * 2)
+    facts, _ = read(dump)
+    (row,) = [row for row in of(facts, "rds.ib_connection") if row["state"] == "DISCONNECTING"]
+    assert row["processes"] is None
+    assert "is not on the list of sockets" in row["problems"][0]
 
 
 def test_controller_that_is_still_being_created_is_not_listed():

@@ -57,6 +57,7 @@ class NvmeKernel(RdsKernel):
         }
         for name, value in values.items():
             self.set(ctrl.ctrl.member_(name), value)
+        self.list_init(ctrl.ctrl.namespaces)
         self.queues = self.new(f"struct {self.types}_queue", 2)
         self.set(ctrl.queues, self.queues)
         for queue in self.queues:

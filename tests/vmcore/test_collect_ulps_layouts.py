@@ -8,6 +8,7 @@ import pytest
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.vmcore.collect import ipoib, iser, srp, srpt, svcrdma, xprtrdma
 from rdmadiag.vmcore.collect import nvmet_queue as nvmet_queue_collector
+from rdmadiag.vmcore.collect.rpc import rpc_table
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.frames import Frame, Stack
@@ -132,6 +133,16 @@ class Nfs(UlpKernel):
         self.worker_task = self.task(70, "kworker/0:1")
         self.run(self.r_xprt.rx_connect_worker.work, "rpcrdma_connect_worker", self.worker_task, 7)
         self.process = self.task(71, "stat")
+        self._mount()
+
+    def _mount(self) -> None:
+        """Mount a file system of the server as the root."""
+        self.mount = self.new("struct mount")
+        self.set(self.mount.mnt_parent, self.mount)
+        self.set(self.mount.mnt.mnt_sb, self.file().i_sb)
+        space = self.new("struct mnt_namespace")
+        self.list_init(space.list, self.mount.mnt_list)
+        self.set(self.init_task.nsproxy, self.new("struct nsproxy", mnt_ns=space))
 
     def _xprt(self, state: int) -> None:
         self.set(self.xprt.state, state)
@@ -217,7 +228,7 @@ def test_transport() -> None:
     )  # fmt: skip
     assert (row["calls"], row["procedures"]) == (1, ["nfs 3 GETATTR"])
     assert row["oldest_call_seconds"] == 60.0
-    assert row["callers"] == []
+    assert (row["callers"], row["mounts"]) == ([], ["/"])
 
 
 def test_unknown_bits_of_the_state_are_not_named() -> None:
@@ -266,6 +277,55 @@ def test_file_behind_a_transport_that_no_client_has() -> None:
     kernel.set(inode.i_sb.s_fs_info, server)
     kernel.wait_for_page(inode)
     assert kernel.collect()["callers"] == []
+
+
+def partly(kernel: Nfs) -> tuple[dict[str, Any], str]:
+    """Return the fields of the only transport, and what could not be read."""
+    found = xprtrdma.collect(kernel.nfs_view())
+    (fact,), (coverage,) = found.facts, found.coverage
+    assert coverage.status == "partial"
+    return fact.fields, coverage.reason
+
+
+def test_mounts_that_cannot_be_read_are_unknown_and_it_is_said_why() -> None:
+    kernel = Nfs()
+    kernel.set(kernel.mount.mnt_list.next, kernel.mount.mnt_list)
+    row, reason = partly(kernel)
+    assert row["mounts"] is None
+    assert "mounts: the list runs in a circle" in reason
+    assert row["calls"] == 1
+
+
+def test_age_of_calls_without_a_clock_is_unknown_and_it_is_said_why() -> None:
+    kernel = Nfs()
+    del kernel._objects["shadow_timekeeper"]
+    row, reason = partly(kernel)
+    assert (row["calls"], row["oldest_call_seconds"]) == (1, None)
+    assert "how long ago calls were made: the kernel's timekeeper was not found" in reason
+
+
+def test_a_call_that_cannot_be_read_costs_itself_only() -> None:
+    kernel = Nfs()
+    broken = kernel.new("struct rpc_task", tk_xprt=kernel.xprt)
+    kernel.set(broken.tk_msg.rpc_proc, kernel.xprt.address_ + (1 << 40))
+    kernel.list_init(kernel.clnt.cl_tasks, broken.tk_task, kernel.call.tk_task)
+    row, reason = partly(kernel)
+    assert (row["calls"], row["oldest_call_seconds"]) == (1, 60.0)
+    assert f"the call at {broken.address_:#x}" in reason
+
+
+@pytest.mark.parametrize("built_in", [True, False])
+def test_a_kernel_with_rpc_built_in(built_in: bool) -> None:
+    kernel = Nfs()
+    if built_in:
+        kernel.function("rpc_run_task")
+    kernel.wait_for_call()
+    view = kernel.view("rpcrdma", "rdma_cm")
+    found = waits_on(view, view.tasks.by_pid(71))
+    assert (found["type"] == "struct rpc_task") is built_in
+    if not built_in:
+        with pytest.raises(LookupError, match="module sunrpc is not loaded"):
+            rpc_table(view)
 
 
 def test_clients_in_a_circle_cost_what_is_behind_them() -> None:
@@ -458,6 +518,30 @@ def test_iser_target() -> None:
     kernel.completions(conn.login_comp, conn.login_req_comp)
     row = only(iser.collect(kernel.view("ib_isert")))
     assert (row["side"], row["state"], row["qp_num"], row["waiters"]) == ("target", "UP", 99, {})
+
+
+def test_iser_target_whose_queue_pair_is_anothers() -> None:
+    kernel = UlpKernel()
+    ids = [iser_id(kernel, "isert_cma_handler") for _ in range(2)]
+    device = kernel.new("struct iser_device", ib_device=kernel.hca)
+    other = kernel.new("struct mlx4_ib_qp")
+    kernel.set(other.ibqp.device, kernel.hca)
+    kernel.set(ids[0].id.qp, other)
+    kernel.set(ids[1].id.event_handler, ids[0].id.event_handler)
+    conn = kernel.new("struct isert_conn", state=2, cm_id=ids[1], qp=kernel.qp, device=device)
+    for qp in (other, kernel.qp):
+        kernel.set(qp.ibqp.qp_context, conn)
+    kernel.completions(conn.login_comp, conn.login_req_comp)
+    cma = kernel.new("struct cma_device")
+    kernel.list_init(cma.id_list, *(one.list for one in ids))
+    kernel.list_init(kernel.prog["dev_list"], cma.list)
+    found = iser.collect(kernel.view("ib_isert"))
+    assert [fact.fields["address"] for fact in found.facts] == [hex(conn.address_)]
+    assert found.coverage[0].status == "partial"
+    assert (
+        f"the queue pair at {other.address_:#x} is not that of its connection"
+        in found.coverage[0].reason
+    )
 
 
 def test_no_iser() -> None:

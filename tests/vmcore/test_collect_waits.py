@@ -7,6 +7,7 @@ from rdmadiag.vmcore.collect.tasks import collect
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.helpers.wait import mutex_for_each_waiter
+from rdmadiag.vmcore.walk import WalkError, limited_steps
 
 from .rds_kernel import HZ, NOW, RdsKernel
 
@@ -213,6 +214,19 @@ def test_flush_of_a_work_and_who_waits_behind_it(kernel):
         (61, "flush of some_work"),
         (62, "flush of workqueue krdsd"),
     ]
+
+
+def test_a_long_chain_of_flushes_is_followed_to_its_end(kernel):
+    runner, work = running_work(kernel, 60)
+    view = view_of(kernel)
+    first, count = view.works.by_task[runner.address_], 3000
+    for i in range(count):
+        view.works.by_task[i] = first._replace(task=i, work=i, queue=None)
+        view.works.flushers[i] = [i + 1]
+    view.works.flushers[work.address_] = [0]
+    assert len(behind_task(view, runner.address_)) == count + 1
+    with limited_steps(kernel.prog, 10), pytest.raises(WalkError):
+        behind_task(view, runner.address_)
 
 
 def test_sleep_with_a_timeout_is_dated_by_the_worker():

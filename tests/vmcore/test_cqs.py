@@ -174,4 +174,4 @@ def test_connection_whose_transport_cannot_be_read_costs_itself_only():
     found = collect(View(kernel.dump(), "dump"))
     assert [fact.fields["faddr"] for fact in found.facts] == ["10.0.0.2"]
     assert found.coverage[0].status == "partial"
-    assert f"the paths of the connection at {broken.address_:#x}" in found.coverage[0].reason
+    assert f"the connection at {broken.address_:#x}" in found.coverage[0].reason

@@ -15,6 +15,7 @@ from drgn.helpers.linux.pid import find_pid, find_task, for_each_task
 from drgn.helpers.linux.sched import cpu_curr, task_state_to_char
 
 from rdmadiag.facts.model import Problem
+from rdmadiag.vmcore import btf_store, modules
 from rdmadiag.vmcore.corefile import read_core_file
 from rdmadiag.vmcore.dump import Dump
 from rdmadiag.vmcore.opening import open_program
@@ -219,6 +220,27 @@ def faulting(prog, address, size=4096):
         raise FaultError("Excluded page", place)
 
     prog.add_memory_segment(address, size, read)
+
+
+def test_tables_of_all_modules_have_a_bound_together(monkeypatch):
+    whole = fresh("rds-stuck-recv")
+    sizes = {one.name: one.object.kallsyms.num_symtab.value_() for one in whole.modules}
+    first, second, *_ = sizes
+    monkeypatch.setattr(modules, "MAX_ALL_SYMBOLS", sizes[first] + sizes[second] - 1)
+    dump = fresh("rds-stuck-recv")
+    one, other = (whole.modules.named(name).address for name in (first, second))
+    assert whole.symbolize(other)
+    assert dump.symbolize(one) == whole.symbolize(one)
+    assert dump.symbolize(other) is None
+    assert any("the modules have more than" in problem.what for problem in dump.problems)
+
+
+def test_types_of_all_modules_have_a_bound_together(monkeypatch):
+    monkeypatch.setattr(btf_store, "MAX_MODULES_SIZE", 100_000)
+    dump = fresh("rds-stuck-recv")
+    with_types = [one.name for one in dump.modules if one.has_types]
+    assert 0 < len(with_types) < len(dump.modules)
+    assert any("the BTF of the modules is larger" in problem.what for problem in dump.problems)
 
 
 def test_kernel_memory_that_a_filter_threw_away():

@@ -6,10 +6,13 @@ from rdmadiag.facts.model import Fields
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import waits_on, work_name
+from rdmadiag.vmcore.walk import take_steps
 
 __all__ = ("Chain", "behind_task", "behind_work", "chain_of")
 
 _MAX_CHAIN = 64
+_Waiter = tuple[int, str]
+"""Address of a waiter's ``struct task_struct``, and what it waits for."""
 
 
 def behind_task(view: View, task: int) -> list[Fields]:
@@ -18,44 +21,47 @@ def behind_task(view: View, task: int) -> list[Fields]:
 
     :param task: Address of the worker's ``struct task_struct``.
     """
-    found: dict[int, Fields] = {}
-    _follow(view, task, found)
+    found = _follow(view, _behind(view, task))
     found.pop(task, None)
     return list(found.values())
 
 
 def behind_work(view: View, work: int) -> list[Fields]:
     """Return the tasks that wait, directly or through others, for a work, running or not."""
+    return list(_follow(view, _behind_work(view, work)).values())
+
+
+def _follow(view: View, first: list[_Waiter]) -> dict[int, Fields]:
+    """Return some waiters and those behind them, each followed to its end before the next."""
     found: dict[int, Fields] = {}
-    _follow_work(view, work, found)
-    return list(found.values())
+    left = first[::-1]
+    while left:
+        task, what = left.pop()
+        if task in found:
+            continue
+        take_steps(view.prog)
+        row = view.tasks.named(task)
+        pid, comm = (row.pid, row.comm) if row else (None, None)
+        found[task] = {"pid": pid, "comm": comm, "what": what}
+        left += _behind(view, task)[::-1]
+    return found
 
 
-def _follow(view: View, task: int, found: dict[int, Fields]) -> None:
+def _behind(view: View, task: int) -> list[_Waiter]:
+    """Return those who wait for the work, or all works of the queue, of a worker."""
     worker = view.works.by_task.get(task)
     if not worker:
-        return
-    _follow_work(view, worker.work, found)
-    if worker.queue:
-        for waiter in view.works.queue_flushers.get(worker.queue.address, ()):
-            _add(view, waiter, f"flush of workqueue {worker.queue.name}", found)
+        return []
+    waiters = _behind_work(view, worker.work)
+    if queue := worker.queue:
+        what = f"flush of workqueue {queue.name}"
+        waiters += [(task, what) for task in view.works.queue_flushers.get(queue.address, ())]
+    return waiters
 
 
-def _follow_work(view: View, work: int, found: dict[int, Fields]) -> None:
-    for waiter in view.works.flushers.get(work, ()):
-        _add(view, waiter, f"flush of {work_name(view, work)}", found)
-
-
-def _add(view: View, task: int, what: str, found: dict[int, Fields]) -> None:
-    if task in found:
-        return
-    row = view.tasks.named(task)
-    found[task] = {
-        "pid": row.pid if row else None,
-        "comm": row.comm if row else None,
-        "what": what,
-    }
-    _follow(view, task, found)
+def _behind_work(view: View, work: int) -> list[_Waiter]:
+    what = f"flush of {work_name(view, work)}"
+    return [(task, what) for task in view.works.flushers.get(work, ())]
 
 
 class Chain(NamedTuple):

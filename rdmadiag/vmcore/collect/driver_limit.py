@@ -39,15 +39,17 @@ def connect_remaining(view: View, iw_cm_id: Object) -> Remaining | None:
             return None if seconds is None else Remaining(round(seconds, 3), own=True)
         except LookupError:
             pass  # the driver's types are not in the dump
-    return _latest_timer(view, driver)
+    function = _TIMER_WORKS.get(driver)
+    if function is None:
+        return None
+    return view.once(f"latest {function}", lambda: _latest_timer(view, function))
 
 
-def _latest_timer(view: View, driver: str) -> Remaining | None:
+def _latest_timer(view: View, function: str) -> Remaining | None:
     """Return the latest of the driver's connect timers: no pending connect lasts longer."""
-    wanted = _TIMER_WORKS.get(driver)
     due = [
         work.due_seconds
         for work in view.works.queued
-        if work.due_seconds is not None and view.function_name(work.function) == wanted
+        if work.due_seconds is not None and view.function_name(work.function) == function
     ]
-    return Remaining(round(max(due), 3), own=False) if wanted and due else None
+    return Remaining(round(max(due), 3), own=False) if due else None

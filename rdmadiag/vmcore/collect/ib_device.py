@@ -6,9 +6,8 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row
+from rdmadiag.vmcore.collect.rows import Row, each_object
 from rdmadiag.vmcore.collect.view import View
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_device import (
     for_each_ib_device,
     ib_device_driver,
@@ -25,20 +24,14 @@ def collect(view: View) -> Collected:
     """Return an ``ib.device`` fact for each device."""
     if coverage := view.not_here(_KIND, "ib_core", "ib_wq"):
         return Collected(coverage=[coverage])
-    facts: list[Fact] = []
-    problems: list[str] = []
-    try:
-        for device in for_each_ib_device(view.prog):
-            if _NAME.fullmatch(ib_device_name(device)):
-                facts.append(_fact(view, device))
-            else:
-                problems.append(f"what is at {device.value_():#x} is no device")
-    except READ_ERRORS as error:
-        problems.append(f"the devices after {len(facts)} were not found: {why(error)}")
-    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
+    return each_object(
+        view, _KIND, for_each_ib_device(view.prog), partial(_fact, view), "the devices"
+    )
 
 
 def _fact(view: View, device: Object) -> Fact:
+    if not _NAME.fullmatch(ib_device_name(device)):
+        raise ValueError("it is no device")
     row = Row()
     row.fields["address"] = hex(device.value_())
     row.read("name", partial(ib_device_name, device))

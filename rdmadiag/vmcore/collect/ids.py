@@ -15,12 +15,14 @@ from typing import NamedTuple
 from drgn import Object, cast, container_of
 
 from rdmadiag.facts.model import Fields
+from rdmadiag.vmcore.collect.rds_paths import rds_paths
 from rdmadiag.vmcore.collect.sleeps import sleep_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.damage import object_damage
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.nvme import nvme_ctrl_name
 from rdmadiag.vmcore.helpers.nvme_rdma import (
     for_each_nvme_rdma_ctrl,
@@ -33,11 +35,6 @@ from rdmadiag.vmcore.helpers.rdma_cm import (
     rdma_id_private,
     rdma_id_refcount,
     rdma_id_state,
-)
-from rdmadiag.vmcore.helpers.rds import (
-    for_each_rds_connection,
-    rds_conn_for_each_path,
-    rds_conn_transport,
 )
 from rdmadiag.vmcore.helpers.rds_ib import path_ib_connection
 
@@ -120,20 +117,18 @@ class IdTable:
         if not self._view.dump.modules.named("nvme_rdma"):
             return
         try:
-            controllers = list(for_each_nvme_rdma_ctrl(self._view.prog))
+            self._view.prog.type("struct nvme_rdma_ctrl")
+            controllers = for_each_nvme_rdma_ctrl(self._view.prog)
         except LookupError:
             return  # a module without types: its identifiers on the device lists are found all the same
-        for ctrl in controllers:
-            for queue in nvme_rdma_ctrl_for_each_queue(ctrl):
-                self._guard("a queue", partial(self._read_queue, queue))
+        for queue in nested(controllers, nvme_rdma_ctrl_for_each_queue):
+            self._guard("a queue", partial(self._read_queue, queue))
 
     def _read_connections(self) -> None:
         if not self._view.dump.modules.named("rds_rdma"):
             return
-        for conn in for_each_rds_connection(self._view.prog):
-            if rds_conn_transport(conn) == "infiniband":
-                for cp in rds_conn_for_each_path(conn):
-                    self._guard("a connection", partial(self._read_path, cp))
+        for one in rds_paths(self._view, self.problems, "infiniband"):
+            self._guard("a connection", partial(self._read_path, one.path))
 
     def _read_path(self, cp: Object) -> None:
         if ic := path_ib_connection(cp):

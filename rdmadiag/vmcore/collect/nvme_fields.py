@@ -37,8 +37,10 @@ def add_disks(view: View, nvme: Object, row: Row) -> None:
 
     :param nvme: ``struct nvme_ctrl``
     """
-    disks = disks_of(nvme)
-    row.fields |= {"disks": disks, "mounts": mounts_of(view, disks)}
+    disks = row.read("disks", lambda: disks_of(nvme))
+    row.fields["mounts"] = None
+    if disks is not None:
+        row.read("mounts", lambda: mounts_of(view, disks))
 
 
 def _add_options(nvme: Object, row: Row) -> None:

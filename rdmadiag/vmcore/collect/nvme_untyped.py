@@ -3,6 +3,9 @@ Controllers of an nvme_rdma that has no types in the dump: what the core's types
 identifiers tell of them.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
 from drgn import Object, container_of
@@ -18,12 +21,13 @@ from rdmadiag.vmcore.collect.nvme_fields import (
     controller_text,
 )
 from rdmadiag.vmcore.collect.nvme_queues import Blocked, blocked_fields
-from rdmadiag.vmcore.collect.rows import Row, isolated
+from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import first_task
 from rdmadiag.vmcore.collect.worktable import Worker
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS
 from rdmadiag.vmcore.helpers.iwcm import iw_cm_id_for_each_destroyer, iw_cm_id_private
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.nvme import for_each_nvme_ctrl, nvme_ctrl_name, nvme_ctrl_transport
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id
 
@@ -44,7 +48,9 @@ def collect_untyped(view: View, coverage: Coverage) -> Collected:
     facts: list[Fact] = []
     problems: list[str] = []
     if coverage.status == "failed":
-        facts = isolated(_controllers(view), partial(_fact, view), problems, _name)
+        found = _controllers(view)
+        problems += found.problems
+        facts = isolated(found.by_address.values(), partial(_fact, view), problems, _name)
     if not facts:
         return Collected(coverage=[coverage])
     problems.insert(0, f"{coverage.reason}; only what the core knows of its controllers was read")
@@ -56,17 +62,36 @@ def _name(nvme: Object) -> str:
     return f"the controller at {nvme.value_():#x}"
 
 
-def _controllers(view: View) -> list[Object]:
-    """Return the core's part of each controller: ``struct nvme_ctrl *``."""
-    return view.once("nvme controllers", lambda: _read_controllers(view))
+class _Controllers:
+    """
+    The core's part of the controllers.
+
+    :ivar by_address: ``struct nvme_ctrl *`` objects by address.
+    :ivar problems: Why some may be missing.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.problems: list[str] = []
+        walk = nested(for_each_nvme_ctrl(view.prog), _rdma_controller)
+        found = until_broken(walk, self.problems, "the core's controllers")
+        self.by_address = {int(nvme.value_()): nvme for nvme in found}
+        self._addresses = sorted(self.by_address)
+
+    def behind(self, address: int) -> Object | None:
+        """Return the first one behind an address, within the size of an object."""
+        after = bisect_right(self._addresses, address)
+        if after == len(self._addresses) or self._addresses[after] - address >= _SPAN:
+            return None
+        return self.by_address[self._addresses[after]]
 
 
-def _read_controllers(view: View) -> list[Object]:
-    try:
-        every = list(for_each_nvme_ctrl(view.prog))
-        return [nvme for nvme in every if nvme_ctrl_transport(nvme) == "rdma"]
-    except READ_ERRORS:
-        return []
+def _rdma_controller(nvme: Object) -> Iterator[Object]:
+    if nvme_ctrl_transport(nvme) == "rdma":
+        yield nvme
+
+
+def _controllers(view: View) -> _Controllers:
+    return view.once("nvme controllers", lambda: _Controllers(view))
 
 
 def worker_controller(view: View, worker: Worker | None) -> str | None:
@@ -83,12 +108,7 @@ def _controller_of(view: View, worker: Worker) -> Object | None:
     """
     if view.function_name(worker.function) != _RECONNECT:
         return None
-    behind = [
-        (nvme.value_() - worker.work, nvme)
-        for nvme in _controllers(view)
-        if 0 < nvme.value_() - worker.work < _SPAN
-    ]
-    return min(behind, key=lambda pair: pair[0])[1] if behind else None
+    return _controllers(view).behind(worker.work)
 
 
 def _fact(view: View, nvme: Object) -> Fact:
@@ -116,24 +136,37 @@ def _reconnect_work(view: View, nvme: Object) -> Object | None:
 
     :return: ``struct delayed_work *``
     """
+    works = view.once("reconnect works", lambda: _reconnect_works(view))
+    work = works.get(int(nvme.value_()))
+    if work is None:
+        return None
+    return container_of(
+        Object(view.prog, "struct work_struct *", work), "struct delayed_work", "work"
+    )
+
+
+def _reconnect_works(view: View) -> dict[int, int]:
+    """Return the addresses of the reconnect works that run by their controller's."""
+    found: dict[int, int] = {}
     for worker in view.works.workers:
-        found = _controller_of(view, worker)
-        if found is not None and found == nvme:
-            work = Object(view.prog, "struct work_struct *", worker.work)
-            return container_of(work, "struct delayed_work", "work")
-    return None
+        if (nvme := _controller_of(view, worker)) is not None:
+            found.setdefault(int(nvme.value_()), worker.work)
+    return found
 
 
 def _blocked(view: View, pid: int | None) -> Blocked | None:
     """Return what the worker that reconnects waits for, when it is an iWARP identifier."""
-    if pid is None:
-        return None
+    waits = view.once("waits for iWARP ids", lambda: dict(reversed([*_waits_for_ids(view)])))
+    return waits.get(pid) if pid is not None else None
+
+
+def _waits_for_ids(view: View) -> Iterator[tuple[int, Blocked]]:
+    """Iterate over the numbers of those who wait for an iWARP identifier, and what each waits for."""
     for rdma_id in id_table(view):
-        iw_id = rdma_id_iw_cm_id(rdma_id.object)
-        if iw_id is None:
-            continue
-        task = first_task(view, iw_cm_id_for_each_destroyer(iw_cm_id_private(iw_id)))
-        task = task or setup_task(view, rdma_id)
-        if task and task.pid == pid:
-            return Blocked(task, None, iw_id)
-    return None
+        with suppress(*READ_ERRORS):  # the collector of identifiers says so
+            iw_id = rdma_id_iw_cm_id(rdma_id.object)
+            if iw_id is not None:
+                task = first_task(view, iw_cm_id_for_each_destroyer(iw_cm_id_private(iw_id)))
+                task = task or setup_task(view, rdma_id)
+                if task:
+                    yield task.pid, Blocked(task, None, iw_id)

@@ -1,16 +1,16 @@
 """RDS connections over InfiniBand."""
 
-from collections.abc import Iterator
+from functools import partial
 
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
 from rdmadiag.vmcore.collect.holders import processes_of
+from rdmadiag.vmcore.collect.rds_paths import Path, rds_paths
 from rdmadiag.vmcore.collect.rds_works import add_works
-from rdmadiag.vmcore.collect.rows import Row, hex_or_none
+from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
-from rdmadiag.vmcore.helpers.damage import object_damage
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_cm import (
     ib_cm_id_private,
@@ -26,10 +26,6 @@ from rdmadiag.vmcore.helpers.rds import (
     path_for_each_message,
     path_reconnect_start,
     path_state,
-    rds_conn_for_each_path,
-    rds_conn_hash_chain,
-    rds_conn_hash_heads,
-    rds_conn_transport,
     rds_message_bytes,
 )
 from rdmadiag.vmcore.helpers.rds_ib import (
@@ -49,34 +45,14 @@ def collect(view: View) -> Collected:
     """Return an ``rds.ib_connection`` fact for each path of each connection."""
     if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash", "struct rds_connection"):
         return Collected(coverage=[coverage])
-    facts: list[Fact] = []
     problems: list[str] = []
-    for conn in _connections(view, problems):
-        try:
-            facts += _paths(view, conn)
-        except READ_ERRORS as error:
-            problems.append(f"the connection at {conn.value_():#x} cannot be read: {why(error)}")
+    paths = rds_paths(view, problems, "infiniband")
+    facts = isolated(paths, partial(_fact, view), problems, lambda one: f"{one.path.value_():#x}")
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
-def _connections(view: View, problems: list[str]) -> Iterator[Object]:
-    for head in rds_conn_hash_heads(view.prog):
-        try:
-            yield from rds_conn_hash_chain(head)
-        except READ_ERRORS as error:
-            problems.append(f"a chain of the connection hash is broken: {why(error)}")
-
-
-def _paths(view: View, conn: Object) -> Iterator[Fact]:
-    if damage := object_damage(conn):
-        raise ValueError(damage)
-    if rds_conn_transport(conn) != "infiniband":
-        return
-    for cp in rds_conn_for_each_path(conn):
-        yield _fact(view, conn, cp)
-
-
-def _fact(view: View, conn: Object, cp: Object) -> Fact:
+def _fact(view: View, one: Path) -> Fact:
+    conn, cp = one
     row = Row()
     row.fields["conn"] = hex(conn.value_())
     row.fields["path"] = hex(cp.value_())
@@ -132,8 +108,8 @@ def _add_queue(view: View, cp: Object, row: Row) -> None:
         "queued_messages": count,
         "queued_bytes": size,
         "queued_sockets": len(sockets),
-        "processes": processes_of(view, sockets),
     }
+    row.read("processes", lambda: processes_of(view, sockets))
 
 
 _IB_FIELDS = (

@@ -7,14 +7,11 @@ from typing import NamedTuple
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.rds_paths import rds_paths
 from rdmadiag.vmcore.collect.rows import hex_or_none, isolated, until_broken
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
-from rdmadiag.vmcore.helpers.rds import (
-    for_each_rds_connection,
-    path_for_each_queued,
-    rds_conn_for_each_path,
-)
+from rdmadiag.vmcore.helpers.rds import path_for_each_queued
 from rdmadiag.vmcore.helpers.rds_sock import (
     for_each_rds_sock,
     rds_sock_for_each_inc,
@@ -52,19 +49,22 @@ def collect(view: View) -> Collected:
 
 
 def _sent(view: View, problems: list[str]) -> Iterator[Message]:
-    conns = for_each_rds_connection(view.prog)
-    for conn in until_broken(conns, problems, "the connections"):
-        for cp in until_broken(rds_conn_for_each_path(conn), problems, "a connection"):
-            for queue in ("send_queue", "retrans"):
-                walk = path_for_each_queued(cp, queue)
-                for one in until_broken(walk, problems, f"a {queue}"):
-                    yield Message(queue, one, one.m_inc, {"socket": hex_or_none(one.m_rs.value_())})
+    for path in rds_paths(view, problems):
+        for queue in ("send_queue", "retrans"):
+            what = f"the {queue} of the path at {path.path.value_():#x}"
+            yield from until_broken(_queued(path.path, queue), problems, what)
+
+
+def _queued(cp: Object, queue: str) -> Iterator[Message]:
+    for one in path_for_each_queued(cp, queue):
+        yield Message(queue, one, one.m_inc, {"socket": hex_or_none(one.m_rs.value_())})
 
 
 def _received(view: View, problems: list[str]) -> Iterator[Message]:
     sockets = for_each_rds_sock(view.prog)
     for rs in until_broken(sockets, problems, "the sockets"):
-        for inc in until_broken(rds_sock_for_each_inc(rs), problems, "a receive queue"):
+        what = f"the receive queue of the socket at {rs.value_():#x}"
+        for inc in until_broken(rds_sock_for_each_inc(rs), problems, what):
             yield Message("receive_queue", inc, inc, {"socket": hex(rs.value_())})
 
 

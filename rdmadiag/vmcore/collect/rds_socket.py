@@ -38,7 +38,7 @@ def _fact(view: View, rs: Object) -> Fact:
     row.read("send_buffer", lambda: int(rs.rs_sk.sk_sndbuf.value_()))
     row.read("receive_buffer", lambda: int(rs.rs_sk.sk_rcvbuf.value_()))
     row.read("congested", lambda: bool(rs.rs_congested.value_()))
-    row.fields["processes"] = processes_of(view, {address})
+    row.read("processes", lambda: processes_of(view, {address}))
     row.fields["problems"] = row.problems
     text = f"RDS socket {row.fields['laddr']}:{row.fields['lport']}"
     return view.fact(_KIND, row.fields, "struct rds_sock", address, text)

@@ -5,17 +5,15 @@ from functools import partial
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated, until_broken
+from rdmadiag.vmcore.collect.rds_paths import Path, rds_paths
+from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
 from rdmadiag.vmcore.helpers.rds import (
-    for_each_rds_connection,
     path_flag_names,
     path_for_each_message,
     path_member,
     path_state,
-    rds_conn_for_each_path,
-    rds_conn_transport,
     rds_message_bytes,
 )
 from rdmadiag.vmcore.helpers.rds_tcp import path_tcp_connection, tcp_sock_state
@@ -30,19 +28,13 @@ def collect(view: View) -> Collected:
     if coverage := view.not_here(_KIND, "rds_tcp", "rds_conn_hash", "struct rds_tcp_connection"):
         return Collected(coverage=[coverage])
     problems: list[str] = []
-    conns = until_broken(for_each_rds_connection(view.prog), problems, "the connections")
-    paths = [
-        (conn, cp)
-        for conn in conns
-        if rds_conn_transport(conn) == "tcp"
-        for cp in rds_conn_for_each_path(conn)
-    ]
-    facts = isolated(paths, partial(_fact, view), problems, lambda one: f"{one[1].value_():#x}")
+    paths = rds_paths(view, problems, "tcp")
+    facts = isolated(paths, partial(_fact, view), problems, lambda one: f"{one.path.value_():#x}")
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
-def _fact(view: View, ends: tuple[Object, Object]) -> Fact:
-    conn, cp = ends
+def _fact(view: View, one: Path) -> Fact:
+    conn, cp = one
     row, address = Row(), int(cp.value_())
     row.fields["path"] = hex(address)
     row.read("laddr", lambda: ip_address(conn.c_laddr))

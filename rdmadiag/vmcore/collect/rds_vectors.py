@@ -1,20 +1,15 @@
 """Which completion vectors, interrupts and CPUs serve the RDS connections over InfiniBand."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from drgn import Object
 from drgn.helpers.linux.cpumask import for_each_online_cpu, for_each_possible_cpu
 
 from rdmadiag.facts.model import Collected, Fact
-from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
+from rdmadiag.vmcore.collect.rds_paths import Path, rds_paths
+from rdmadiag.vmcore.collect.rows import Row, isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.addresses import ip_address
-from rdmadiag.vmcore.helpers.rds import (
-    for_each_rds_connection,
-    rds_conn_for_each_path,
-    rds_conn_transport,
-)
 from rdmadiag.vmcore.helpers.rds_ib import path_ib_connection
 
 KINDS = ("rds.ib_vectors",)
@@ -38,27 +33,13 @@ def collect(view: View) -> Collected:
     if coverage := view.not_here(_KIND, "rds_rdma", "rds_conn_hash", "struct rds_ib_connection"):
         return Collected(coverage=[coverage])
     problems: list[str] = []
-    facts = isolated(
-        _paths(view, problems), partial(_fact, view), problems, lambda one: f"{one[1].value_():#x}"
-    )
+    paths = rds_paths(view, problems, "infiniband")
+    facts = isolated(paths, partial(_fact, view), problems, lambda one: f"{one.path.value_():#x}")
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])
 
 
-def _paths(view: View, problems: list[str]) -> Iterator[tuple[Object, Object]]:
-    conns = until_broken(for_each_rds_connection(view.prog), problems, "the connections")
-    for conn in conns:
-        what = f"the paths of the connection at {conn.value_():#x}"
-        for cp in until_broken(_infiniband_paths(conn), problems, what):
-            yield conn, cp
-
-
-def _infiniband_paths(conn: Object) -> Iterator[Object]:
-    if rds_conn_transport(conn) == "infiniband":
-        yield from rds_conn_for_each_path(conn)
-
-
-def _fact(view: View, ends: tuple[Object, Object]) -> Fact:
-    conn, cp = ends
+def _fact(view: View, one: Path) -> Fact:
+    conn, cp = one
     ic, row = path_ib_connection(cp), Row()
     address = int(ic.value_())
     row.fields["address"] = hex(address)

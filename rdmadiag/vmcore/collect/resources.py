@@ -10,7 +10,7 @@ from rdmadiag.facts.model import Collected, Fact, Fields
 from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.helpers.enums import enum_value_name
-from rdmadiag.vmcore.helpers.errors import READ_ERRORS
+from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
 from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device, ib_device_name, ib_qp_state
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_state
 from rdmadiag.vmcore.helpers.restrack import Resource, for_each_resource, resource_owner
@@ -45,10 +45,14 @@ def for_each_held(view: View, problems: list[str]) -> Iterator[Held]:
     """Iterate over the resources of all devices; where a walk breaks costs what is behind it and a problem."""
     devices = for_each_ib_device(view.prog)
     for device in until_broken(devices, problems, "the devices"):
-        name = ib_device_name(device)
-        walk = for_each_resource(device)
-        for resource in until_broken(walk, problems, f"the resources of {name}"):
-            yield Held(name, resource)
+        what = f"the resources of the device at {device.value_():#x}"
+        yield from until_broken(_held(device), problems, what)
+
+
+def _held(device: Object) -> Iterator[Held]:
+    name = ib_device_name(device)
+    for resource in for_each_resource(device):
+        yield Held(name, resource)
 
 
 def _fact(view: View, held: Held) -> Fact:
@@ -59,7 +63,7 @@ def _fact(view: View, held: Held) -> Fact:
     found = row.value("object", resource.object)
     if found is not None:
         row.fields["address"] = hex(found.value_())
-        row.fields["details"] = _details(resource.type, found)
+        row.fields["details"] = _details(resource.type, found, row.problems)
     row.fields["problems"] = row.problems
     address = int(found.value_()) if found is not None else 0
     text = f"{resource.type} {row.fields['id']} of {held.device}, held by {_holder(row.fields)}"
@@ -110,12 +114,15 @@ _READERS: dict[str, dict[str, Callable[[Object], object]]] = {
 }
 
 
-def _details(type_: str, found: Object) -> Fields:
-    """Return what is to be said of an object of a type; what this kernel does not have is left out."""
+def _details(type_: str, found: Object, problems: list[str]) -> Fields:
+    """Return what is to be said of an object of a type; it is no problem where the kernel or the driver lacks it."""
     details: Fields = {}
     for name, read in _READERS.get(type_, {}).items():
+        details[name] = None
         try:
             details[name] = read(found)
-        except READ_ERRORS:
-            details[name] = None
+        except (LookupError, AttributeError):
+            pass
+        except READ_ERRORS as error:
+            problems.append(f"{name}: {why(error)}")
     return details

@@ -1,8 +1,11 @@
 """RPC transports and calls, and which of them a task waits for."""
 
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from drgn import Object, container_of, offsetof
+from drgn import Object, Program, container_of, offsetof
 
 from rdmadiag.vmcore.collect.rows import until_broken
 from rdmadiag.vmcore.collect.sleeps import Sleep, sleep_of
@@ -86,65 +89,72 @@ class RpcTable:
         self.xprts: dict[int, Object] = {}
         self.programs: dict[int, set[str]] = {}
         self.calls: dict[int, Call] = {}
-        self._now = _now(view)
+        self._calls_of: dict[int, list[Call]] = defaultdict(list)
+        self._now: int | None = None
+        self._guard("how long ago calls were made", partial(self._read_clock, view.prog))
         clients = for_each_rpc_clnt(view.prog)
         for clnt in until_broken(clients, self.problems, "the RPC clients"):
-            try:
-                self._read_client(clnt)
-            except READ_ERRORS as error:
-                self.problems.append(f"the RPC client at {clnt.value_():#x}: {why(error)}")
+            self._guard(f"the RPC client at {clnt.value_():#x}", partial(self._read_client, clnt))
+
+    def _guard(self, what: str, read: Callable[[], None]) -> None:
+        try:
+            read()
+        except READ_ERRORS as error:
+            self.problems.append(f"{what}: {why(error)}")
+
+    def _read_clock(self, prog: Program) -> None:
+        self._now = monotonic_nanoseconds(prog)
 
     def _read_client(self, clnt: Object) -> None:
-        program = rpc_clnt_program(clnt)
-        for xprt in rpc_clnt_for_each_xprt(clnt):
+        program, of = rpc_clnt_program(clnt), f"the RPC client at {clnt.value_():#x}"
+        xprts = rpc_clnt_for_each_xprt(clnt)
+        for xprt in until_broken(xprts, self.problems, f"the transports of {of}"):
             address = int(xprt.value_())
             self.xprts.setdefault(address, xprt)
             self.programs.setdefault(address, set()).add(program)
-        for task in rpc_clnt_for_each_task(clnt):
-            self.calls[int(task.value_())] = self._call(task, program)
+        tasks = rpc_clnt_for_each_task(clnt)
+        for task in until_broken(tasks, self.problems, f"the calls of {of}"):
+            self._guard(f"the call at {task.value_():#x}", partial(self._add_call, task, program))
 
-    def _call(self, task: Object, program: str) -> Call:
+    def _add_call(self, task: Object, program: str) -> None:
         seconds = None
         if self._now is not None:
             seconds = round(max(self._now - rpc_task_start(task), 0) / 1e9, 3)
         name = f"{program} {rpc_task_procedure(task)}".strip()
-        return Call(task, int(task.tk_xprt.value_()), name, seconds)
+        call = Call(task, int(task.tk_xprt.value_()), name, seconds)
+        self.calls[int(task.value_())] = call
+        self._calls_of[call.xprt].append(call)
 
     def of(self, xprt: int) -> list[Call]:
         """Return the calls over the transport at an address."""
-        return [call for call in self.calls.values() if call.xprt == xprt]
+        return self._calls_of.get(xprt, [])
 
 
-def _now(view: View) -> int | None:
-    try:
-        return monotonic_nanoseconds(view.prog)
-    except READ_ERRORS:
-        return None
+def rpc_table(view: View) -> RpcTable:
+    """
+    Return the transports and calls of a dump.
 
-
-def rpc_table(view: View) -> RpcTable | None:
-    """Return the transports and calls of a dump, ``None`` without RPC or its types."""
+    :raises LookupError: without RPC or its types
+    """
     return view.once("rpc", lambda: _table(view))
 
 
-def _table(view: View) -> RpcTable | None:
-    if not view.dump.modules.named("sunrpc"):
-        return None
-    try:
-        view.prog.type("struct rpc_clnt")
-        return RpcTable(view)
-    except READ_ERRORS:
-        return None
+def _table(view: View) -> RpcTable:
+    dump = view.dump
+    if not dump.modules.named("sunrpc") and not dump.symbol("rpc_run_task", ""):
+        raise LookupError("module sunrpc is not loaded")
+    view.prog.type("struct rpc_clnt")
+    return RpcTable(view)
 
 
 def rpc_transport(view: View, address: int) -> Transport:
     """
     Return a transport by the address of its ``struct rpc_xprt``.
 
-    :raises ValueError: if a client has no such transport.
+    :raises ValueError: if no client has such a transport.
     """
     table = rpc_table(view)
-    if table is None or address not in table.xprts:
+    if address not in table.xprts:
         raise ValueError(f"no transport at {address:#x}")
     xprt = table.xprts[address]
     protocol, state = xprt_protocol(xprt), xprt_state_names(xprt)
@@ -168,9 +178,11 @@ def rpc_wait(view: View, task: TaskRow) -> RpcWait | None:
 
 
 def _wait(view: View, task: TaskRow) -> RpcWait | None:
-    table = rpc_table(view)
-    sleep = sleep_of(view, task) if table else None
-    if table is None or sleep is None:
+    try:
+        table = rpc_table(view)
+    except LookupError:
+        return None
+    if (sleep := sleep_of(view, task)) is None:
         return None
     functions = view.stacks.of(task.task).functions
     for find in (_by_call, _by_direct_io, _by_page):
@@ -184,12 +196,11 @@ def _wait(view: View, task: TaskRow) -> RpcWait | None:
 
 def _by_call(view: View, functions: list[str], sleep: Sleep) -> RpcWait | None:
     """Follow the key of a wait for a bit: who makes a call waits for one of its state."""
-    table = rpc_table(view)
-    if table is None or "rpc_wait_bit_killable" not in functions:
+    if "rpc_wait_bit_killable" not in functions:
         return None
     word = _bit_word(view, sleep)
     address = word - offsetof(view.prog.type("struct rpc_task"), "tk_runstate")
-    call = table.calls.get(address)
+    call = rpc_table(view).calls.get(address)
     return RpcWait("struct rpc_task", address, f"the call {call.name}", call.xprt) if call else None
 
 

@@ -16,6 +16,7 @@ from rdmadiag.facts.model import Collected, InputInfo
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.dump import Dump
 from rdmadiag.vmcore.helpers.errors import READ_ERRORS, why
+from rdmadiag.vmcore.walk import MAX_STEPS, limited_steps
 
 __all__ = ("collect_dump", "collectors", "kinds_on_demand")
 
@@ -66,7 +67,8 @@ def _wanted(module: ModuleType, kinds: Collection[str]) -> bool:
 def _run(view: View, module: ModuleType) -> Collected:
     collect: Collector = module.collect
     try:
-        return collect(view)
+        with limited_steps(view.prog, MAX_STEPS):
+            return collect(view)
     except READ_ERRORS as error:
         rows = [view.coverage(kind, "failed", why(error)) for kind in module.KINDS]
         return Collected(coverage=rows)

@@ -18,12 +18,15 @@ from rdmadiag.vmcore.helpers.sched import (
     task_sleeps_with_timeout,
 )
 from rdmadiag.vmcore.helpers.timekeeping import jiffies_to_seconds, real_seconds, uptime_seconds
+from rdmadiag.vmcore.walk import OUT_OF_STEPS, is_out_of_steps, take_steps
 
 __all__ = ("View", "Wait")
 
 Status = Literal["complete", "absent", "partial", "failed"]
 T = TypeVar("T")
 _REASONS = 5
+_FACT_STEPS = 32
+"""A fact takes up far more memory than a step takes time."""
 Wait = tuple[float | None, str]
 """How many seconds, and by which clock."""
 
@@ -96,10 +99,20 @@ class View:
         return self.stacks.may_be_rdma(row.task)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what *make* makes, the same object whenever it is asked for by this name."""
+        """
+        Return what *make* makes, the same object whenever it is asked for by this name.
+
+        :raises Exception: what *make* raised of :data:`READ_ERRORS`, whenever it is asked for.
+        """
         if name not in self._made:
-            self._made[name] = make()
-        return cast(T, self._made[name])
+            try:
+                self._made[name] = make()
+            except READ_ERRORS as error:
+                self._made[name] = error
+        made = self._made[name]
+        if isinstance(made, READ_ERRORS):
+            raise made.with_traceback(None)
+        return cast(T, made)
 
     def is_function(self, address: int) -> bool:
         """Return whether a symbol begins at an address."""
@@ -141,7 +154,12 @@ class View:
     def fact(
         self, kind: str, fields: Fields, type_: str, address: int, text: str, member: str = ""
     ) -> Fact:
-        """Return a fact that was read from an object."""
+        """
+        Return a fact that was read from an object.
+
+        :raises WalkError: if the collector has made too many
+        """
+        take_steps(self.prog, _FACT_STEPS)
         where = Where(self.input, type=type_, address=address, member=member or None)
         return Fact(kind, fields, where, self.host, self.time, text)
 
@@ -157,7 +175,8 @@ class View:
 
         :param read: How many objects were read, where not each makes a fact.
         """
-        found = list(problems)
+        found = [OUT_OF_STEPS] if is_out_of_steps(self.prog) else []
+        found += problems
         for fact in facts:
             found += [
                 f"{one} (of the {fact.where.type} at {fact.where.address:#x})"

@@ -1,23 +1,28 @@
 """Works that run, on any queue, and works of RDMA queues that wait."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from rdmadiag.facts.model import Collected, Fact, Fields
+from rdmadiag.vmcore.collect.rows import isolated
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.worktable import Queue, QueuedWork, Worker
 
 KINDS = ("workqueue.work",)
+_KIND = KINDS[0]
 
 
 def collect(view: View) -> Collected:
     """Return a ``workqueue.work`` fact for each work."""
-    works = view.works
-    facts = [_running(view, worker) for worker in works.workers]
-    facts += [_waiting(view, work) for work in works.queued]
-    return Collected(
-        facts=facts,
-        coverage=[view.covered("workqueue.work", works.problems, facts, len(list(works.queues())))],
-    )
+    works, problems = view.works, list(view.works.problems)
+    facts = isolated(works.workers, partial(_running, view), problems, _name)
+    facts += isolated(works.queued, partial(_waiting, view), problems, _name)
+    read = len(list(works.queues()))
+    return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts, read)])
+
+
+def _name(one: Worker | QueuedWork) -> str:
+    return f"the work at {one.work:#x}"
 
 
 def _fields(view: View, queue: Queue | None, function: int, work: int) -> Fields:
@@ -62,4 +67,4 @@ def _waiting(view: View, work: QueuedWork) -> Fact:
 
 def _fact(view: View, fields: Fields, address: int) -> Fact:
     text = f"{fields['function']} on {fields['workqueue']}: {fields['state']}"
-    return view.fact("workqueue.work", fields, "struct work_struct", address, text)
+    return view.fact(_KIND, fields, "struct work_struct", address, text)

@@ -1,7 +1,9 @@
 """Transports of NFS over RDMA on the client: their state, their calls, and who waits for them."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import TypeVar
 
 from drgn import Object
 
@@ -27,6 +29,7 @@ from rdmadiag.vmcore.helpers.xprtrdma import (
 KINDS = ("xprtrdma.transport",)
 _KIND = KINDS[0]
 _MAX_NAMES = 8
+T = TypeVar("T")
 
 
 def collect(view: View) -> Collected:
@@ -34,9 +37,6 @@ def collect(view: View) -> Collected:
     if coverage := view.not_loaded(_KIND, "rpcrdma") or _without(view):
         return Collected(coverage=[coverage])
     table = rpc_table(view)
-    if table is None:
-        reason = "the RPC clients cannot be read"
-        return Collected(coverage=[view.coverage(_KIND, "failed", reason)])
     problems = list(table.problems)
     found = _rdma(table, problems)
     facts = isolated(found, partial(_fact, view, table), problems, lambda one: f"{one.value_():#x}")
@@ -75,7 +75,8 @@ def _fact(view: View, table: RpcTable, xprt: Object) -> Fact:
     _add_connect(view, xprt, r_xprt, row)
     _add_cm(view, r_xprt, row)
     _add_calls(table.of(address), row)
-    row.fields |= {"mounts": _mounts(view, address), "callers": _waiting(view, address)}
+    row.read("mounts", lambda: _mounts(view).get(address, []))
+    row.fields["callers"] = _callers(view).get(address, [])
     row.fields["problems"] = row.problems
     return view.fact(
         _KIND, row.fields, "struct rpcrdma_xprt", int(r_xprt.value_()), _text(row.fields)
@@ -139,22 +140,28 @@ def _add_calls(calls: list[Call], row: Row) -> None:
     }
 
 
-def _mounts(view: View, xprt: int) -> list[str] | None:
-    found = view.once("nfs mounts", lambda: _all_mounts(view))
-    return None if found is None else sorted({where for one, where in found if one == xprt})
+def _mounts(view: View) -> dict[int, list[str]]:
+    """Return where file systems are mounted, by the transport that they are behind."""
+    return view.once("nfs mounts", lambda: _by_xprt(sorted(_all_mounts(view))))
 
 
-def _all_mounts(view: View) -> list[tuple[int, str]] | None:
-    try:
-        return [(int(xprt.value_()), where) for xprt, where in nfs_mounts(view.prog)]
-    except READ_ERRORS:
-        return None
+def _all_mounts(view: View) -> set[tuple[int, str]]:
+    return {(int(xprt.value_()), where) for xprt, where in nfs_mounts(view.prog)}
 
 
-def _waiting(view: View, xprt: int) -> list[Fields]:
-    """Return the tasks that wait for a call over a transport or for a file behind it."""
-    return [
-        {"pid": task.pid, "comm": task.comm, "what": wait.what}
-        for task in view.interesting
-        if (wait := rpc_wait(view, task)) and wait.xprt == xprt
-    ]
+def _callers(view: View) -> dict[int, list[Fields]]:
+    """Return the tasks that wait for a call or for a file, by the transport that it is behind."""
+    return view.once("rpc callers", lambda: _by_xprt(_all_callers(view)))
+
+
+def _all_callers(view: View) -> Iterator[tuple[int, Fields]]:
+    for task in view.interesting:
+        if wait := rpc_wait(view, task):
+            yield wait.xprt, {"pid": task.pid, "comm": task.comm, "what": wait.what}
+
+
+def _by_xprt(pairs: Iterable[tuple[int, T]]) -> dict[int, list[T]]:
+    found: dict[int, list[T]] = defaultdict(list)
+    for xprt, one in pairs:
+        found[xprt].append(one)
+    return found

@@ -7,7 +7,12 @@ Names of enum values and of flag bits, taken from the dump's own types.
 
 from drgn import Object, Program, Type, TypeKind
 
+from rdmadiag.vmcore.walk import take_steps
+
 __all__ = ("enum_names", "enum_value_name", "enumerators", "flag_names")
+
+_A_STEP = 4
+"""Enumerators that take as long as a node of a list."""
 
 
 def enumerators(type_: Type) -> dict[int, str]:
@@ -21,6 +26,7 @@ def enumerators(type_: Type) -> dict[int, str]:
         type_ = type_.type
     if type_.kind != TypeKind.ENUM or type_.enumerators is None:
         raise TypeError(f"{type_.type_name()} is not a complete enum")
+    take_steps(type_.prog, len(type_.enumerators) // _A_STEP)
     names: dict[int, str] = {}
     for enumerator in type_.enumerators:
         names.setdefault(enumerator.value, enumerator.name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from drgn import Object, Program, offsetof
 
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.walk import list_entries, rbtree_entries
+from rdmadiag.vmcore.walk import list_entries, rbtree_entries, take_steps
 
 __all__ = (
     "disk_mounts",
@@ -22,6 +22,8 @@ __all__ = (
 
 _MAX_FILES = 65536
 _MAX_DEPTH = 4096
+_A_STEP = 64
+"""Entries of a table of files that take as long as a node of a list."""
 
 
 def task_files_table(task: Object) -> int:
@@ -39,6 +41,7 @@ def files_table_entries(prog: Program, address: int) -> list[int]:
     """Return the addresses of the ``struct file`` in a table of open files."""
     table = Object(prog, "struct files_struct *", address).fdt.read_()
     count = min(int(table.max_fds.value_()), _MAX_FILES)
+    take_steps(prog, 1 + count // _A_STEP)
     raw = prog.read(table.fd.value_(), count * 8)
     return [file for file in memoryview(raw).cast("Q") if file]
 
@@ -80,6 +83,7 @@ def mount_path(mount: Object) -> str:
     """
     names, dentry = list[str](), mount.mnt.mnt_root.read_()
     for _ in range(_MAX_DEPTH):
+        take_steps(mount.prog_)
         if dentry == mount.mnt.mnt_root:
             parent = mount.mnt_parent.read_()
             if mount == parent:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from drgn import Object, Program
 
 from rdmadiag.vmcore.helpers.ib_device import for_each_ib_device
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.walk import list_entries, xarray_entries
 
 __all__ = ("for_each_ib_client_data", "ib_client_data")
@@ -43,7 +44,10 @@ def for_each_ib_client_data(prog: Program, name: str) -> Iterator[tuple[Object, 
     :return: Iterator of (``struct ib_device *``, ``void *``)
     """
     client = prog[name]
-    for device in for_each_ib_device(prog):
+
+    def of_device(device: Object) -> Iterator[tuple[Object, Object]]:
         data = ib_client_data(device, client)
         if data is not None and data:
             yield device, data
+
+    yield from nested(for_each_ib_device(prog), of_device)

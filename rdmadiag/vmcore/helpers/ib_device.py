@@ -11,7 +11,7 @@ from drgn import FindObjectFlags, Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enum_names, enum_value_name
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.walk import list_entries, xarray_entries
+from rdmadiag.vmcore.walk import list_entries, take_steps, xarray_entries
 
 __all__ = (
     "driver_member",
@@ -92,6 +92,7 @@ def ib_port_states(device: Object) -> list[tuple[int, str, str | None]]:
     :param device: ``struct ib_device *``
     """
     count = min(int(device.phys_port_cnt.value_()), _MAX_PORTS)
+    take_steps(device.prog_, count)
     ports = []
     for port in range(1, count + 1):
         data = device.port_data[port]

@@ -11,8 +11,9 @@ from drgn import Object, Program, cast
 
 from rdmadiag.vmcore.helpers.enums import flag_names
 from rdmadiag.vmcore.helpers.ib_client import for_each_ib_client_data
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.walk import list_entries
+from rdmadiag.vmcore.walk import list_entries, take_steps
 
 __all__ = (
     "for_each_ipoib_dev",
@@ -33,11 +34,18 @@ def for_each_ipoib_dev(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct ipoib_dev_priv *`` objects.
     """
-    for _, data in for_each_ib_client_data(prog, "ipoib_client"):
-        head = cast("struct list_head *", data)
-        for priv in list_entries("struct ipoib_dev_priv", head, "list"):
-            yield priv
-            yield from list_entries("struct ipoib_dev_priv", priv.child_intfs, "list")
+    parents = nested(for_each_ib_client_data(prog, "ipoib_client"), _parents)
+    yield from nested(parents, _with_children)
+
+
+def _parents(device_and_data: tuple[Object, Object]) -> Iterator[Object]:
+    head = cast("struct list_head *", device_and_data[1])
+    return list_entries("struct ipoib_dev_priv", head, "list")
+
+
+def _with_children(priv: Object) -> Iterator[Object]:
+    yield priv
+    yield from list_entries("struct ipoib_dev_priv", priv.child_intfs, "list")
 
 
 def ipoib_dev_name(priv: Object) -> str:
@@ -92,6 +100,7 @@ def ipoib_dev_stopped_queues(priv: Object) -> list[int]:
     queues, count = priv.dev._tx, int(priv.dev.real_num_tx_queues.value_())
     if count > _MAX_QUEUES:
         raise ValueError(f"an interface with {count} transmit queues")
+    take_steps(priv.prog_, count)
     return [i for i in range(count) if int(queues[i].state.value_()) >> bit & 1]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from drgn import Object, Program
 
 from rdmadiag.vmcore.helpers.enums import enum_value_name
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import list_entries
 
@@ -30,8 +31,10 @@ def for_each_nvme_ctrl(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct nvme_ctrl *`` objects.
     """
-    for subsys in list_entries("struct nvme_subsystem", prog["nvme_subsystems"], "entry"):
-        yield from list_entries("struct nvme_ctrl", subsys.ctrls, "subsys_entry")
+    yield from nested(
+        list_entries("struct nvme_subsystem", prog["nvme_subsystems"], "entry"),
+        lambda subsys: list_entries("struct nvme_ctrl", subsys.ctrls, "subsys_entry"),
+    )
 
 
 def nvme_ctrl_transport(ctrl: Object) -> str:

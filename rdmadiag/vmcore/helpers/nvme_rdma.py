@@ -11,7 +11,7 @@ from drgn import Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
 from rdmadiag.vmcore.helpers.text import c_string
-from rdmadiag.vmcore.walk import list_entries
+from rdmadiag.vmcore.walk import list_entries, take_steps
 
 __all__ = (
     "for_each_nvme_rdma_ctrl",
@@ -96,6 +96,7 @@ def nvme_rdma_ctrl_for_each_queue(ctrl: Object) -> Iterator[Object]:
     if count > _MAX_QUEUES:
         raise ValueError(f"a controller with {count} queues")
     for index in range(count if queues else 0):
+        take_steps(ctrl.prog_)
         yield queues + index
 
 

@@ -11,10 +11,12 @@ path here.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from drgn import Object, Program
 
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import hlist_entries, list_entries
 
@@ -95,8 +97,7 @@ def for_each_rds_connection(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct rds_connection *`` objects.
     """
-    for head in rds_conn_hash_heads(prog):
-        yield from rds_conn_hash_chain(head)
+    yield from nested(rds_conn_hash_heads(prog), rds_conn_hash_chain)
 
 
 def rds_conn_transport(conn: Object) -> str:
@@ -283,8 +284,7 @@ def path_for_each_message(cp: Object) -> Iterator[Object]:
     :param cp: ``struct rds_conn_path *``
     :return: Iterator of ``struct rds_message *`` objects.
     """
-    for queue in ("send_queue", "retrans"):
-        yield from path_for_each_queued(cp, queue)
+    yield from nested(("send_queue", "retrans"), partial(path_for_each_queued, cp))
 
 
 def path_for_each_queued(cp: Object, queue: str) -> Iterator[Object]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from drgn import Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enumerators
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import xarray_entries
 
@@ -64,10 +65,13 @@ def for_each_resource(device: Object) -> Iterator[Resource]:
     :raises AttributeError: on kernels that keep them in a hash (v4.16 to v5.0) or not at all.
     """
     root = device.res.read_()
-    for value, name in _types(device.prog_).items():
-        entries = xarray_entries("struct rdma_restrack_entry *", root[value].xa.address_of_())
-        for _, entry in entries:
-            yield Resource(name, entry)
+
+    def of_type(number_and_name: tuple[int, str]) -> Iterator[Resource]:
+        number, name = number_and_name
+        entries = xarray_entries("struct rdma_restrack_entry *", root[number].xa.address_of_())
+        return (Resource(name, entry) for _, entry in entries)
+
+    yield from nested(_types(device.prog_).items(), of_type)
 
 
 def resource_owner(entry: Object) -> tuple[str, Object | None]:

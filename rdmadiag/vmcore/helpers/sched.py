@@ -11,6 +11,7 @@ from drgn import Object, Program, offsetof
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
 from drgn.helpers.linux.percpu import per_cpu
 
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import timer_pending
 from rdmadiag.vmcore.walk import list_entries
@@ -40,11 +41,14 @@ def for_each_task_by_list(prog: Program) -> Iterator[Object]:
     :return: Iterator of ``struct task_struct *`` objects.
     """
     type_ = prog.type("struct task_struct")
-    for leader in list_entries(type_, prog["init_task"].tasks, "tasks"):
-        yield leader
-        for thread in list_entries(type_, leader.signal.thread_head, "thread_node"):
-            if thread != leader:
-                yield thread
+    yield from nested(list_entries(type_, prog["init_task"].tasks, "tasks"), _with_threads)
+
+
+def _with_threads(leader: Object) -> Iterator[Object]:
+    yield leader
+    for thread in list_entries(leader.type_.type, leader.signal.thread_head, "thread_node"):
+        if thread != leader:
+            yield thread
 
 
 def task_state(task: Object) -> str:

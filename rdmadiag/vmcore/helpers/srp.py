@@ -13,7 +13,8 @@ from drgn import Object, Program, cast
 from rdmadiag.vmcore.helpers.addresses import sockaddr_ip, sockaddr_port
 from rdmadiag.vmcore.helpers.enums import enum_value_name
 from rdmadiag.vmcore.helpers.ib_client import for_each_ib_client_data
-from rdmadiag.vmcore.walk import list_entries
+from rdmadiag.vmcore.helpers.nested import nested
+from rdmadiag.vmcore.walk import list_entries, take_steps
 
 __all__ = (
     "for_each_srp_target",
@@ -35,10 +36,16 @@ def for_each_srp_target(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct srp_target_port *`` objects.
     """
-    for _, data in for_each_ib_client_data(prog, "srp_client"):
-        hosts = cast("struct srp_device *", data).dev_list
-        for host in list_entries("struct srp_host", hosts, "list"):
-            yield from list_entries("struct srp_target_port", host.target_list, "list")
+    yield from nested(nested(for_each_ib_client_data(prog, "srp_client"), _hosts), _targets)
+
+
+def _hosts(device_and_data: tuple[Object, Object]) -> Iterator[Object]:
+    hosts = cast("struct srp_device *", device_and_data[1]).dev_list
+    return list_entries("struct srp_host", hosts, "list")
+
+
+def _targets(host: Object) -> Iterator[Object]:
+    return list_entries("struct srp_target_port", host.target_list, "list")
 
 
 def srp_target_state(target: Object) -> str:
@@ -88,6 +95,7 @@ def srp_target_for_each_channel(target: Object) -> Iterator[Object]:
     if count > _MAX_CHANNELS:
         raise ValueError(f"a target port with {count} channels")
     for index in range(count if channels else 0):
+        take_steps(target.prog_)
         yield channels + index
 
 
@@ -97,21 +105,26 @@ def for_each_srpt_channel(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct srpt_rdma_ch *`` objects.
     """
-    for sdev in list_entries("struct srpt_device", prog["srpt_dev_list"], "list"):
-        # Since v4.16 or so channels are listed by port and initiator. Before that, by device.
-        if sdev.type_.type.has_member("rch_list"):
-            yield from list_entries("struct srpt_rdma_ch", sdev.rch_list, "list")
-        else:
-            yield from _channels_of_ports(sdev)
+    devices = list_entries("struct srpt_device", prog["srpt_dev_list"], "list")
+    yield from nested(devices, _device_channels)
 
 
-def _channels_of_ports(sdev: Object) -> Iterator[Object]:
+def _device_channels(sdev: Object) -> Iterator[Object]:
+    # Since v4.16 or so channels are listed by port and initiator. Before that, by device.
+    if sdev.type_.type.has_member("rch_list"):
+        return list_entries("struct srpt_rdma_ch", sdev.rch_list, "list")
     ports = int(sdev.device.phys_port_cnt.value_())
     if ports > _MAX_PORTS:
         raise ValueError(f"a device with {ports} ports")
-    for index in range(ports):
-        for nexus in list_entries("struct srpt_nexus", sdev.port[index].nexus_list, "entry"):
-            yield from list_entries("struct srpt_rdma_ch", nexus.ch_list, "list")
+    return nested(nested((sdev.port[index] for index in range(ports)), _nexuses), _nexus_channels)
+
+
+def _nexuses(port: Object) -> Iterator[Object]:
+    return list_entries("struct srpt_nexus", port.nexus_list, "entry")
+
+
+def _nexus_channels(nexus: Object) -> Iterator[Object]:
+    return list_entries("struct srpt_rdma_ch", nexus.ch_list, "list")
 
 
 def srpt_channel_state(ch: Object) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from drgn import FaultError, Object, Program, TypeKind, offsetof
 
 from rdmadiag.vmcore.helpers.sched import task_stack_words
+from rdmadiag.vmcore.walk import take_steps
 
 __all__ = ("StackWait", "task_for_each_wait")
 
@@ -115,6 +116,7 @@ def _head(prog: Program, layout: _Layout, entry: int, is_task: Callable[[int], b
             return 0
         if not _is_entry(prog, layout, following, is_task):
             return int(following)
+        take_steps(prog)
         following = prog.read_word(following)
     return 0
 

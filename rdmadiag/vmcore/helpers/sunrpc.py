@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from drgn import Object, Program
 
 from rdmadiag.vmcore.helpers.enums import flag_names
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.net import for_each_net, net_generic
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import ktime_nanoseconds
@@ -56,9 +57,12 @@ def for_each_rpc_clnt(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct rpc_clnt *`` objects.
     """
-    for net in for_each_net(prog):
-        if sunrpc := net_generic(net, "struct sunrpc_net", "sunrpc_net_id"):
-            yield from list_entries("struct rpc_clnt", sunrpc.all_clients, "cl_clients")
+    yield from nested(for_each_net(prog), _clients)
+
+
+def _clients(net: Object) -> Iterator[Object]:
+    if sunrpc := net_generic(net, "struct sunrpc_net", "sunrpc_net_id"):
+        yield from list_entries("struct rpc_clnt", sunrpc.all_clients, "cl_clients")
 
 
 def rpc_clnt_for_each_xprt(clnt: Object) -> Iterator[Object]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from drgn import Object, Program, container_of
 
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.net import for_each_net, net_generic
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.walk import list_entries
@@ -41,11 +42,17 @@ def for_each_nfsd_xprt(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct svc_xprt *`` objects.
     """
-    for net in for_each_net(prog):
-        nfsd = net_generic(net, "struct nfsd_net", "nfsd_net_id")
-        if nfsd and (serv := _serv(nfsd)):
-            for head in (serv.sv_permsocks, serv.sv_tempsocks):
-                yield from list_entries("struct svc_xprt", head, "xpt_list")
+    yield from nested(nested(for_each_net(prog), _heads), _xprts)
+
+
+def _heads(net: Object) -> Iterator[Object]:
+    nfsd = net_generic(net, "struct nfsd_net", "nfsd_net_id")
+    if nfsd and (serv := _serv(nfsd)):
+        yield from (serv.sv_permsocks, serv.sv_tempsocks)
+
+
+def _xprts(head: Object) -> Iterator[Object]:
+    return list_entries("struct svc_xprt", head, "xpt_list")
 
 
 def _serv(nfsd: Object) -> Object:

@@ -6,31 +6,39 @@ Timers that are queued, on all CPUs, and the delayed works that wait for one.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from drgn import Object, Program, Type, container_of, sizeof
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
 from drgn.helpers.linux.percpu import per_cpu
 
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.walk import hlist_entries, list_entries
 
 __all__ = ("for_each_delayed_work", "for_each_timer")
 
+_CHAIN = 8
+"""Bytes of a ``struct hlist_head``; a ``struct list_head`` has twice as many."""
 
-def _for_each_bucket(buckets: Object, timer_type: Type) -> Iterator[Object]:
+
+def _buckets(buckets: Object) -> Iterator[Object]:
     """
-    Iterate over the timers in an array of chains or lists, which is read as one block.
+    Iterate over the chains or lists of an array that hold timers; the array is read as one block.
 
     :param buckets: ``struct hlist_head []``, or ``struct list_head []`` before v4.2
     """
     element = sizeof(buckets[0])
     start = buckets.address_ or 0
     words = memoryview(buckets.prog_.read(start, sizeof(buckets))).cast("Q")[:: element // 8]
-    chains = element == 8
     for index, word in enumerate(words):
-        if chains and word:
-            yield from hlist_entries(timer_type, buckets[index], "entry")
-        elif not chains and word != start + index * element:
-            yield from list_entries(timer_type, buckets[index], "entry")
+        empty = 0 if element == _CHAIN else start + index * element
+        if word != empty:
+            yield buckets[index]
+
+
+def _timers(timer_type: Type, bucket: Object) -> Iterator[Object]:
+    walk = hlist_entries if sizeof(bucket) == _CHAIN else list_entries
+    return walk(timer_type, bucket, "entry")
 
 
 def _for_each_wheel(prog: Program) -> Iterator[Object]:
@@ -62,9 +70,8 @@ def for_each_timer(prog: Program) -> Iterator[Object]:
 
     :return: Iterator of ``struct timer_list *`` objects.
     """
-    timer_type = prog.type("struct timer_list")
-    for buckets in _for_each_wheel(prog):
-        yield from _for_each_bucket(buckets, timer_type)
+    timers_of = partial(_timers, prog.type("struct timer_list"))
+    yield from nested(nested(_for_each_wheel(prog), _buckets), timers_of)
 
 
 def for_each_delayed_work(prog: Program) -> Iterator[Object]:

@@ -6,12 +6,14 @@ Workqueues, their pools and workers, and the works that run, wait or wait for a 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import filterfalse, islice
 
 from drgn import Object, Program, cast, container_of
 from drgn.helpers.linux.idr import idr_for_each
 
 from rdmadiag.vmcore.helpers.enums import enum_names, flag_names
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.text import c_string
 from rdmadiag.vmcore.helpers.timekeeping import timer_pending
 from rdmadiag.vmcore.walk import list_entries, xarray_entries
@@ -196,10 +198,10 @@ def workqueue_for_each_flusher(wq: Object) -> Iterator[Object]:
     """
     if first := wq.first_flusher.read_():
         yield first
-    for queue in (wq.flusher_queue, wq.flusher_overflow):
-        for flusher in list_entries("struct wq_flusher", queue, "list"):
-            if flusher != first:
-                yield flusher
+    queues = (wq.flusher_queue, wq.flusher_overflow)
+    for flusher in nested(queues, partial(list_entries, "struct wq_flusher", member="list")):
+        if flusher != first:
+            yield flusher
 
 
 def delayed_work_timer_queued(dwork: Object) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from drgn import Object, Program, TypeKind, container_of
 
+from rdmadiag.vmcore.helpers.nested import nested
 from rdmadiag.vmcore.helpers.sunrpc import (
     for_each_rpc_clnt,
     rpc_clnt_for_each_xprt,
@@ -31,12 +32,11 @@ def for_each_rpcrdma_xprt(prog: Program) -> Iterator[Object]:
     :return: Iterator of ``struct rpcrdma_xprt *`` objects.
     """
     seen = set[int]()
-    for clnt in for_each_rpc_clnt(prog):
-        for xprt in rpc_clnt_for_each_xprt(clnt):
-            address = int(xprt.value_())
-            if address not in seen and xprt_protocol(xprt) == "rdma":
-                seen.add(address)
-                yield rpcrdma_xprt(xprt)
+    for xprt in nested(for_each_rpc_clnt(prog), rpc_clnt_for_each_xprt):
+        address = int(xprt.value_())
+        if address not in seen and xprt_protocol(xprt) == "rdma":
+            seen.add(address)
+            yield rpcrdma_xprt(xprt)
 
 
 def rpcrdma_xprt(xprt: Object) -> Object:

@@ -10,6 +10,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	char comm[16];
 	struct thread_struct thread;
+	struct nsproxy *nsproxy;
 };
 struct sched_entity { u64 exec_start; };
 struct signal_struct { struct list_head thread_head; };

@@ -8,6 +8,8 @@ struct nvmf_ctrl_options {
 	char *subsysnqn; char *traddr; char *trsvcid; char *host_traddr;
 	u32 reconnect_delay; int max_reconnects;
 };
+struct gendisk { char disk_name[32]; };
+struct nvme_ns { struct list_head list; struct gendisk *disk; };
 struct nvme_ctrl {
 	enum nvme_ctrl_state state;
 	struct device *device;
@@ -16,6 +18,7 @@ struct nvme_ctrl {
 	u32 kato;
 	int nr_reconnects;
 	struct nvmf_ctrl_options *opts;
+	struct list_head namespaces;
 };
 enum nvme_ctrl_state {
 	NVME_CTRL_NEW, NVME_CTRL_LIVE, NVME_CTRL_RESETTING, NVME_CTRL_RECONNECTING, NVME_CTRL_DELETING, NVME_CTRL_DEAD

@@ -8,6 +8,8 @@ struct nvmf_ctrl_options {
 };
 struct nvme_ctrl_ops { char *name; };
 struct nvme_subsystem { struct list_head entry; struct list_head ctrls; };
+struct gendisk { char disk_name[32]; };
+struct nvme_ns { struct list_head list; struct gendisk *disk; };
 struct nvme_ctrl {
 	struct nvme_ctrl_ops *ops;
 	struct list_head subsys_entry;
@@ -20,6 +22,7 @@ struct nvme_ctrl {
 	u32 kato;
 	int nr_reconnects;
 	struct nvmf_ctrl_options *opts;
+	struct list_head namespaces;
 };
 enum nvme_ctrl_state {
 	NVME_CTRL_NEW, NVME_CTRL_LIVE, NVME_CTRL_RESETTING, NVME_CTRL_CONNECTING, NVME_CTRL_DELETING

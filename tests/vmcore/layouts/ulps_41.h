@@ -46,6 +46,13 @@ struct wait_bit_queue_entry { struct wait_bit_key key; struct wait_queue_entry w
 struct nfs_server { struct rpc_clnt *client; };
 struct file_system_type { char *name; };
 struct super_block { struct file_system_type *s_type; void *s_fs_info; };
+struct dentry { struct dentry *d_parent; };
+struct vfsmount { struct dentry *mnt_root; struct super_block *mnt_sb; };
+struct mount {
+	struct mount *mnt_parent; struct dentry *mnt_mountpoint; struct vfsmount mnt; struct list_head mnt_list;
+};
+struct mnt_namespace { struct list_head list; };
+struct nsproxy { struct mnt_namespace *mnt_ns; };
 struct inode { struct super_block *i_sb; };
 struct address_space { struct inode *host; };
 struct page { struct address_space *mapping; };
