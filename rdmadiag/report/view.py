@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from rdmadiag.report.model import Check, Evidence, Finding, FixRow, Report, Time
 from rdmadiag.report.order import SEVERITY, ordered
+from rdmadiag.rules.engine import NONE_THERE
 
 Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
 
@@ -58,13 +59,22 @@ def headline(report: Report) -> Headline:
         return Headline("incomplete", f"{what}: this is no all-clear.", notes)
     if report.findings:
         return Headline("clean", "Nothing new: every finding is in the baseline.", notes)
-    if all(c.outcome == "not-applicable" for c in report.checks):
+    if not _looked(report):
         return Headline(
             "incomplete",
             "Nothing was checked: the input says nothing that any check is about.",
             notes,
         )
     return Headline("clean", "No known RDMA fault was found.", notes)
+
+
+def _looked(report: Report) -> bool:
+    """Return whether a check looked at something, or at all of a dump and found nothing there: :func:`blind` has the others."""
+    dumps = any(i.kind in ("vmcore", "live") for i in report.inputs)
+    return any(
+        c.outcome != "not-applicable" or (dumps and c.reason.startswith(NONE_THERE))
+        for c in report.checks
+    )
 
 
 def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:

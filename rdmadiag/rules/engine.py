@@ -23,6 +23,8 @@ SPAN = "log.span"
 """Fact that a log gives for each host: from when to when it speaks of it."""
 MORE = "more may be there"
 """What the reason of a rule that fired says when it could not look at everything."""
+NONE_THERE = "nothing of it in the inputs"
+"""What the reason begins with when there is nothing that a rule is about, though its module is not known to be away."""
 SHOWN_REASONS = 3
 """How many candidates a ruled-out reason names before it counts the rest."""
 
@@ -188,9 +190,7 @@ def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Out
         )
     rows = [c for c in store.collected.coverage if c.status == "absent" and c.kind in anchors]
     absent = sorted({c.reason for c in rows if c.reason})
-    return "not-applicable", "; ".join(
-        absent
-    ) or f"nothing of it in the inputs ({', '.join(sorted(anchors))})"
+    return "not-applicable", "; ".join(absent) or f"{NONE_THERE} ({', '.join(sorted(anchors))})"
 
 
 def _anchors(rule: Diagnosis) -> set[str]:

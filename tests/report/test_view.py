@@ -42,9 +42,23 @@ def test_headline_without_findings():
     assert view.headline(healthy()).tone == "clean"
     assert view.headline(incomplete()).tone == "incomplete"
     assert "no all-clear" in view.headline(incomplete()).text
-    nothing = msgspec.structs.replace(healthy(), checks=[Check("x", "not-applicable", "no dump")])
-    assert view.headline(nothing).tone == "incomplete"
-    assert "Nothing was checked" in view.headline(nothing).text
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "tone", "text"),
+    [
+        ("log", "nothing of it in the inputs (task)", "incomplete", "Nothing was checked"),
+        ("vmcore", "module ib_srp is not loaded", "incomplete", "Nothing was checked"),
+        ("vmcore", "nothing of it in the inputs (task)", "clean", "No known RDMA fault"),
+        ("live", "nothing of it in the inputs (task)", "clean", "No known RDMA fault"),
+    ],
+)
+def test_headline_when_nothing_is_there_that_a_check_is_about(kind, reason, tone, text):
+    inputs = [msgspec.structs.replace(healthy().inputs[0], kind=kind)]
+    checks = [Check("x", "not-applicable", reason)]
+    report = msgspec.structs.replace(healthy(), inputs=inputs, checks=checks)
+    assert view.headline(report).tone == tone
+    assert text in view.headline(report).text
 
 
 def test_headline_with_known_findings_only():

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rdmadiag.facts.model import Fact
+from rdmadiag.rules.conditions import template
 from rdmadiag.rules.load import load_diagnoses, rule_dirs
 from tests.rules.make import event, run, state
 
@@ -84,6 +85,19 @@ def test_a_connect_that_is_pending_for_seconds_is_ordinary(
         controller("nvme0", reconnect_task=700, waiting_behind=behind),
     )
     assert found[BLOCKED] == verdict
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1, "1 more waits behind it"), (2, "2 more wait behind it")]
+)
+def test_those_behind_are_counted(count: int, text: str) -> None:
+    behind = [{"pid": 90 + n, "comm": "nvme"} for n in range(count)]
+    facts = (
+        cm_id("nvme0", setup_task=700, setup_wait_seconds=30.0),
+        controller("nvme0", reconnect_task=700, waiting_behind=behind),
+    )
+    (found,) = run(RULES, *facts)[BLOCKED].fired
+    assert text in template(LOADED[BLOCKED].summary)(found.names)
 
 
 def test_one_that_is_blocked_among_others_that_reconnect() -> None:
