@@ -116,6 +116,8 @@ def _pool(
     window, middle = _window(clue, found)
     if not clue.near:
         facts = [f for p in pools for f in p.facts]
+    elif window and middle and window.lines:
+        facts = [f for p in pools for f in p.facts if _in_lines(f, middle, window)]
     elif window and middle:
         facts = [f for p in pools for f in p.around(middle, window.before, window.after)]
     else:
@@ -173,6 +175,14 @@ def _middle(window: Window, match: Match | None) -> Fact | None:
         uptime=None if time.uptime is None else time.uptime - age,
     )
     return replace(match.fact, time=earlier)
+
+
+def _in_lines(fact: Fact, middle: Fact, window: Window) -> bool:
+    """Tell whether a fact stands on the side of *middle* that the window opens to, in the same input."""
+    if fact.time is None or middle.time is None or fact.where.input != middle.where.input:
+        return False
+    later = fact.time.order - middle.time.order
+    return (later > 0 and window.after != 0) or (later < 0 and window.before != 0)
 
 
 def _rebooted(first: Fact, second: Fact) -> bool:

@@ -1,6 +1,6 @@
 """What a rule file may say: event rules, diagnosis rules and fixes; msgspec checks it on load."""
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -9,13 +9,15 @@ Severity = Literal["critical", "warning", "info"]
 FieldType = Literal[
     "str", "int", "hex", "hexstr", "float", "ip", "bool", "errno", "device", "lower"
 ]
+FieldValue = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str | float | bool | None
+"""What a field of a log line's fact may be: what the fields' types give, in the range that JSON's readers agree on."""
 
 
 class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line that an event rule must match, with some of the fields it must give."""
 
     text: str
-    fields: dict[str, Any] = {}
+    fields: dict[str, FieldValue] = {}
 
 
 class Samples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +57,7 @@ class EventRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     companion: str | list[str] = ""
     level: Literal["error", "warning", "notice", "info"] = "info"
     fields: dict[str, FieldType] = {}
-    set: dict[str, Any] = {}
+    set: dict[str, FieldValue] = {}
     values: dict[str, str | dict[str, str]] = {}
     difference: dict[str, tuple[str, str]] = {}
     source: list[str] = []
@@ -114,6 +116,8 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     :ivar before: How many seconds before it the window opens; ``null``: any time before.
     :ivar after: How many seconds after it the window closes; ``null``: any time after.
     :ivar same_boot: A reboot ends the window.
+    :ivar lines: The window is of the lines of the same input, whatever their times: *before* and *after* of 0 are
+        none on that side, any other is all.
     """
 
     of: str
@@ -121,6 +125,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: float | None = 0.0
     after: float | None = 0.0
     same_boot: bool = False
+    lines: bool = False
 
 
 class Clue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -152,3 +152,15 @@ def test_rings_that_are_empty_are_not_waited_for() -> None:
 def test_a_dump_without_types_of_rds_tells_by_stack_and_log() -> None:
     assert verdicts(cq_error(118), worker(wait_seconds=120.0))[ON_CQ_ERROR] == ["possible"]
     assert verdicts(cq_error(118), worker(wait_seconds=0.2))[ON_CQ_ERROR] == []
+
+
+def test_a_return_further_down_with_an_earlier_time_leaves_a_suspicion() -> None:
+    tuple_ = {"laddr": "10.9.8.7", "faddr": "10.9.8.6", "tos": 0}
+    facts = [
+        event("hca.cq_error", wall=5000.0, device="0000:81:00.0", cqn=7),
+        event("rds.connection_dropped", wall=5000.0, reason="qp event", **tuple_),
+        event("rds.connected", wall=2600.0, **tuple_),
+        event("log.span", wall=9000.0),
+    ]
+    assert verdicts(*facts)[ON_CQ_ERROR] == ["possible"]
+    assert verdicts(*facts[:2], facts[3])[ON_CQ_ERROR] == ["probable"]

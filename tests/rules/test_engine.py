@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from make import event, rule, run, state
 
-from rdmadiag.facts.model import Coverage, Moment
+from rdmadiag.facts.model import Coverage, Fact, Moment
 from rdmadiag.facts.store import FactStore
 from rdmadiag.rules.candidates import MAX_TRIES
 
@@ -434,3 +434,17 @@ def test_what_a_finding_did_not_use_does_not_keep_it_from_giving_way() -> None:
     general = rule(**{**msgspec.to_builtins(general), "gives_way_to": ["special", "claims"]})
     facts = [state("id", address="0x1", pid=7), state("task", pid=7), state("task", pid=8)]
     assert run([special, claims_id, general], *facts)["general"].outcome == "ruled-out"
+
+
+def test_a_window_of_lines_goes_by_the_order_in_one_input_and_not_by_time() -> None:
+    back = {"kind": "up", "near": {"of": "drop", "after": None, "lines": True}}
+    later_line = rule(
+        clues={"drop": {"kind": "drop", "anchor": True}, "back": back}, verdict={"probable": "back"}
+    )
+
+    def fires(*facts: Fact) -> bool:
+        return bool(run(later_line, *facts)["test-rule"].fired)
+
+    assert fires(event("drop", wall=500.0), event("up", wall=100.0))
+    assert not fires(event("up", wall=900.0), event("drop", wall=500.0))
+    assert not fires(event("drop", wall=500.0), event("up", wall=100.0, input="other"))
