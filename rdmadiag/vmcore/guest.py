@@ -11,22 +11,21 @@ go on itself, even if we are gone by then.
 """
 
 import json
-import os
 import re
-import signal
 import socket
-import struct
 import time
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from drgn import BadDataError, FaultError, Program
 
 from rdmadiag.errors import UserError
+from rdmadiag.vmcore.deadline import Deadline
+from rdmadiag.vmcore.faults import DrgnError, drgn_errors
 
 __all__ = ("Guest",)
 
@@ -49,8 +48,9 @@ class Guest:
         weakref.finalize(self, self._link.close)
         try:
             _connect(self._link, path)
-            self._prog = _hand_to_drgn(self._link)
-            self._ram = _memory_ranges(_ask(self._link, "info mtree -f"))
+            self._deadline = Deadline(self._link)
+            self._prog = self._hand_to_drgn()
+            self._ram = _memory_ranges(self._ask("info mtree -f"))
         except _NoMonitorError as error:
             raise UserError(f"{path}: {error}") from error
         try:
@@ -70,15 +70,39 @@ class Guest:
         if place < 0 or address + count > self._ram[place][1]:
             raise FaultError("the guest has no memory there", address)
         try:
-            raw: bytes = self._prog.read(address, count, True)
-        except Exception as error:
-            if not _is_protocol_error(error):
-                raise
+            with drgn_errors(BadDataError, OSError), self._deadline.within(ANSWER_SECONDS):
+                raw: bytes = self._prog.read(address, count, True)
+        except DrgnError as error:
             # An answer that comes late would be taken for the next one's.
             with suppress(OSError):
                 self._link.shutdown(socket.SHUT_RDWR)
             raise FaultError("the guest's monitor gives no answer", address) from error
         return raw
+
+    def _hand_to_drgn(self) -> Program:
+        """Return a program with the guest's memory; the socket stays open beside it."""
+        prog = Program()
+        began = time.monotonic()
+        try:
+            with drgn_errors(BadDataError, OSError), self._deadline.within(SETUP_SECONDS):
+                prog.set_qemu_qmp(self._link.dup().detach())
+        except DrgnError as error:
+            late = time.monotonic() - began >= SETUP_SECONDS
+            reason = "gives no answer" if late else f"answers wrongly: {str(error)[:_MAX_REASON]}"
+            raise _NoMonitorError(f"the monitor {reason}") from error
+        return prog
+
+    def _ask(self, command: str) -> str:
+        """Return what the human monitor says to a command."""
+        arguments = {"command-line": command}
+        message = {"execute": "human-monitor-command", "arguments": arguments}
+        with suppress(OSError), self._deadline.within(ANSWER_SECONDS):
+            self._link.sendall(json.dumps(message).encode() + b"\n")
+            for line in _lines(self._link):
+                answer = _object(line)
+                if "event" not in answer:
+                    return str(answer.get("return", ""))
+        raise _NoMonitorError(f"the monitor gives no answer to {command!r}")
 
 
 class _NoMonitorError(Exception):
@@ -106,9 +130,6 @@ def _connect(link: socket.socket, path: Path) -> None:
         reason = error.strerror or str(error)
         raise _NoMonitorError(_SILENT if silent else f"cannot be connected to: {reason}") from error
     link.setblocking(True)
-    limit = struct.pack("@ll", ANSWER_SECONDS, 0)  # struct timeval
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
 def _expect_greeting(link: socket.socket) -> None:
@@ -134,70 +155,11 @@ def _object(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _hand_to_drgn(link: socket.socket) -> Program:
-    """Return a program with the guest's memory; *link* stays open beside it."""
-    prog = Program()
-    began = time.monotonic()
-    try:
-        with _closed_after(link, SETUP_SECONDS):
-            prog.set_qemu_qmp(link.dup().detach())
-    except Exception as error:
-        if not _is_protocol_error(error):
-            raise
-        late = isinstance(error, BlockingIOError) or time.monotonic() - began >= SETUP_SECONDS
-        reason = "gives no answer" if late else f"answers wrongly: {str(error)[:_MAX_REASON]}"
-        raise _NoMonitorError(f"the monitor {reason}") from error
-    return prog
-
-
-def _is_protocol_error(error: Exception) -> bool:
-    """Tell drgn's errors of the protocol, some of which come as bare ``Exception``, and of the socket."""
-    return type(error) is Exception or isinstance(error, BadDataError | OSError)
-
-
-@contextmanager
-def _closed_after(link: socket.socket, seconds: float) -> Iterator[None]:
-    """
-    Shut a socket down if what is done takes longer.
-
-    drgn holds the interpreter while it waits, and a trickle of bytes keeps it waiting: so another process has to
-    look at the clock.
-    """
-    watcher = os.fork()
-    if not watcher:
-        try:
-            time.sleep(seconds)
-            link.shutdown(socket.SHUT_RDWR)
-        finally:
-            os._exit(0)
-    try:
-        yield
-    finally:
-        os.kill(watcher, signal.SIGKILL)
-        os.waitpid(watcher, 0)
-
-
-def _ask(link: socket.socket, command: str) -> str:
-    """Return what the human monitor says to a command."""
-    arguments = {"command-line": command}
-    message = {"execute": "human-monitor-command", "arguments": arguments}
-    end = time.monotonic() + ANSWER_SECONDS
-    try:
-        link.sendall(json.dumps(message).encode() + b"\n")
-        for line in _lines(link, end):
-            answer = _object(line)
-            if "event" not in answer:
-                return str(answer.get("return", ""))
-    except OSError as error:
-        raise _NoMonitorError(f"the monitor gives no answer to {command!r}") from error
-    raise _NoMonitorError(f"the monitor gives no answer to {command!r}")
-
-
-def _lines(link: socket.socket, end: float) -> Iterator[bytes]:
-    """Iterate over the lines that come until a moment, up to a size in all."""
+def _lines(link: socket.socket) -> Iterator[bytes]:
+    """Iterate over the lines that come, up to a size in all."""
     seen = bytearray()
     size = 0
-    while time.monotonic() < end and size < _MAX_ANSWER and (new := link.recv(1 << 16)):
+    while size < _MAX_ANSWER and (new := link.recv(1 << 16)):
         size += len(new)
         seen += new
         *lines, rest = seen.split(b"\n") if b"\n" in new else [seen]

@@ -6,6 +6,7 @@ from drgn import BadDataError, FaultError, Program
 
 from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
+from rdmadiag.vmcore.faults import DrgnError, drgn_errors
 from rdmadiag.vmcore.kdump_pages import KdumpPages
 from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.physical import MemoryReader, by_pages, platform_of
@@ -29,22 +30,21 @@ def open_program(core: CoreFile) -> Program:
     :raises UserError: if drgn cannot read it
     """
     try:
-        if core.parts:
-            return _open_parts(core)
-        if core.is_cut or _has_other_pages(core):
-            return by_pages(core, _page_reader(core))
-        return _open(core)
-    except Exception as error:
-        # libkdumpfile's errors come as bare Exception: only these, and what drgn documents.
-        known = (ValueError, OSError, BadDataError, FaultError)
-        if type(error) is not Exception and not isinstance(error, known):
-            raise
+        with drgn_errors(ValueError, OSError, BadDataError, FaultError):
+            return _open(core)
+    except DrgnError as error:
         raise UserError(f"{core.path}: {_sentence(str(error))}") from error
 
 
 def _open(core: CoreFile) -> Program:
-    if core.is_running:
-        return _open_running(core)
+    if core.parts:
+        return _open_parts(core)
+    if core.is_cut or _has_other_pages(core):
+        return by_pages(core, _page_reader(core))
+    return _open_running(core) if core.is_running else _open_whole(core)
+
+
+def _open_whole(core: CoreFile) -> Program:
     prog = Program(platform_of(core))
     prog.set_core_dump(core.path)
     if core.kind == "elf" or (not core.by_pages and _translates(prog, core)):

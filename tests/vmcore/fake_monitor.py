@@ -56,12 +56,20 @@ class Monitor:
     A monitor whose guest has a dump's memory.
 
     :param told: Whether the guest has told QEMU where its VMCOREINFO is.
-    :param mute_after: How many reads of memory are answered.
+    :param answered: How many reads of memory are answered.
+    :param then: What is done with a client after them.
     """
 
-    def __init__(self, vmcore: Path, *, told: bool = True, mute_after: int = 1 << 62) -> None:
+    def __init__(
+        self,
+        vmcore: Path,
+        *,
+        told: bool = True,
+        answered: int = 1 << 62,
+        then: Talk = lambda _client: time.sleep(600),
+    ) -> None:
         self.vmcore = vmcore
-        self.told, self.left = told, mute_after
+        self.told, self.left, self.then = told, answered, then
         self.fd = -1
         self.asked: list[str] = []
         self.core: CoreFile
@@ -79,6 +87,9 @@ class Monitor:
             self.fd = fds[0] if fds else self.fd
             *lines, buffer = (buffer + data).split(b"\n")
             for line in filter(bytes.strip, lines):
+                if not self.left:
+                    self.then(client)
+                    return
                 answer = self.answer(json.loads(line))
                 client.sendall(EVENT + json.dumps(answer).encode() + b"\r\n")
 
@@ -111,8 +122,6 @@ class Monitor:
         found = re.fullmatch(r"xp /(\d+)xb (0x[0-9a-f]+)", line)
         if not found:
             return "unknown command"
-        if not self.left:
-            time.sleep(600)
         self.left -= 1
         return self.xp(int(found[2], 16), int(found[1]))
 

@@ -71,16 +71,6 @@ def test_a_guest_that_did_not_tell_its_vmcoreinfo(tmp_path):
         open_dump(path)
 
 
-def test_a_monitor_that_falls_silent_is_asked_no_more(tmp_path, monkeypatch):
-    monkeypatch.setattr(guest, "ANSWER_SECONDS", 1)
-    began = time.monotonic()
-    with listening(tmp_path / "qmp", Monitor(STUCK, mute_after=300)) as path:
-        found = Gatherer().gather([str(path)])
-    assert time.monotonic() - began < 20
-    assert not any(f.kind == "rds.ib_connection" for f in found.facts)
-    assert found.inputs[0].problems[1:]
-
-
 def closes(client):
     client.shutdown(socket.SHUT_RDWR)
 
@@ -136,6 +126,29 @@ def knows_no_target(client):
     client.recv(1 << 16)
     client.sendall(b'{"return": []}\n')
     time.sleep(600)
+
+
+@pytest.mark.parametrize("then", [is_mute, trickles, floods_with_events, closes])
+def test_a_monitor_that_gives_no_answer_any_more_is_asked_no_more(tmp_path, monkeypatch, then):
+    monkeypatch.setattr(guest, "ANSWER_SECONDS", 1)
+    began = time.monotonic()
+    with listening(tmp_path / "qmp", Monitor(STUCK, answered=300, then=then)) as path:
+        found = Gatherer().gather([str(path)])
+    assert time.monotonic() - began < 20
+    assert not any(f.kind == "rds.ib_connection" for f in found.facts)
+    assert found.inputs[0].problems[1:]
+
+
+def test_a_read_that_only_trickles_in_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(guest, "ANSWER_SECONDS", 1)
+    with listening(tmp_path / "qmp", Monitor(STUCK, answered=1, then=trickles)) as path:
+        one = guest.Guest(path)
+        assert len(one.read(0x1000000, 16, 0, True)) == 16
+        for _ in range(2):
+            began = time.monotonic()
+            with pytest.raises(guest.FaultError, match="gives no answer"):
+                one.read(0x1000000, 16, 0, True)
+            assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize(
