@@ -11,6 +11,7 @@ from tests.rules.make import event, run, state
 
 RULES = load_diagnoses(rule_dirs(()))
 GONE, ERRORS = RULES["srp-target-gone"], RULES["hca-completion-error"]
+CALLS = (46.0, "abort"), (56.0, "reset_device"), (61.0, "reset_host")
 
 
 def target(**fields: Any) -> Fact:
@@ -49,8 +50,10 @@ def test_host_that_is_reset_without_an_answer(seconds: float, verdict: str) -> N
     channels = [{"qp_state": "INIT", "waiters": []}, {"qp_state": "INIT", "waiters": [172]}]
     reset = target(port_state="RUNNING", channels=channels, failed_reconnects=0)
     handler = state("task", pid=172, comm="scsi_eh_2", wait_seconds=seconds)
-    (found,) = run(GONE, reset, state("task", pid=199), handler)["srp-target-gone"].fired
+    calls = [event("srp.error_handling", at, scsi_host=2, what=what) for at, what in CALLS]
+    (found,) = run(GONE, reset, state("task", pid=199), handler, *calls)["srp-target-gone"].fired
     assert found.verdict == verdict
+    assert template("{{ handling.seen }} {{ handling.what }}")(found.names) == "3 reset_host"
     told = template(GONE.summary)(found.names)
     assert "0 of 2 channels connected, 0 attempts" in told
     assert "pid 172 (scsi_eh_2) has waited for a channel" in told
