@@ -84,10 +84,18 @@ def _siw(kernel: Kernel, to: Path) -> None:
 
 def _siw_60s(kernel: Kernel, to: Path) -> None:
     """As long as the hardware drivers of the classic hang take to fail a connect."""
+    _siw_failing_after(60, kernel, to)
+
+
+def _siw_600s(kernel: Kernel, to: Path) -> None:
+    """A state that outlasts a run of the tool inside an emulated guest."""
+    _siw_failing_after(600, kernel, to)
+
+
+def _siw_failing_after(seconds: int, kernel: Kernel, to: Path) -> None:
     _siw(kernel, to)
-    _replace(
-        to / "siw_cm.h", "#define MPAREQ_TIMEOUT (HZ * 10)", "#define MPAREQ_TIMEOUT (HZ * 60)"
-    )
+    limit = "#define MPAREQ_TIMEOUT (HZ * {})"
+    _replace(to / "siw_cm.h", limit.format(10), limit.format(seconds))
 
 
 def _nvme_rdma_timeout(kernel: Kernel, to: Path) -> None:
@@ -134,6 +142,7 @@ RECIPES: dict[str, Callable[[Kernel, Path], None]] = {
     "labfault": _labfault,
     "siw": _siw,
     "siw-60s": _siw_60s,
+    "siw-600s": _siw_600s,
     "nvme-rdma-timeout": _nvme_rdma_timeout,
     "rds_rdma-waitevent": _rds_rdma_waitevent,
 }

@@ -30,7 +30,7 @@ fault() { echo "$*" >/sys/module/labfault/parameters/do || die "labfault $*"; }
 
 # ---- NVMe over soft iWARP or soft RoCE ----------------------------------------------------
 NQN=nqn.2026-01.lab:sub
-# rdma_dev siw|siw-60s|rxe
+# rdma_dev siw|siw-60s|siw-600s|rxe
 rdma_dev() {
 	[ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && return
 	modprobe crc32c_generic 2>/dev/null; modprobe crc32_generic 2>/dev/null
@@ -151,10 +151,12 @@ srp_target() {
 	echo 1 >$tpg/enable || die "SRP port"
 	echo 5555 >/sys/kernel/config/target/srpt/discovery_auth/rdma_cm_port || die "SRP listener"
 }
-# srp_login DEVICE SERVER GUID [,OPTION=VALUE]   (soft RoCE takes the default tl_retry_count, 7, for "without end")
+# srp_login DEVICE SERVER GUID [,OPTION=VALUE [MODULE-OPTION]]
+# Soft RoCE takes the default tl_retry_count, 7, for "without end", and in 6.1 registers memory again when it retries,
+# which fails without a word: never_register=1.
 srp_login() {
 	rdma_dev $1 || return 1
-	modprobe sd_mod; modprobe ib_srp || die ib_srp
+	modprobe sd_mod; modprobe ib_srp $5 || die ib_srp
 	at=$(echo /sys/class/infiniband_srp/*/add_target)
 	echo "id_ext=$3,ioc_guid=$3,dest=$2:5555$4" >$at || die "no SRP login"
 	scsi_disk
