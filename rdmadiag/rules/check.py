@@ -33,7 +33,7 @@ EVERYWHERE = {
 }
 """Names that every condition has."""
 
-OF_MATCH = {"seen", "rows", "column", "moment", "line", "kind", "host"}
+OF_MATCH = {"seen", "rows", "kinds", "column", "moment", "line", "kind", "host"}
 """What a clue that was found has besides the fields of its fact."""
 
 OF_LOG = {"after", "reboot"}
@@ -48,7 +48,7 @@ def check_diagnoses(
     :param event_fields: Fields by event kind.
     """
     dirs = list(dirs)
-    faults = [*_duplicates(dirs), *(f for p in rule_files(dirs, "diagnoses") for f in _twice(p))]
+    faults = _duplicates(dirs)
     try:
         rules = load_diagnoses(dirs)
     except RuleError as error:
@@ -71,25 +71,6 @@ def _duplicates(dirs: Iterable[Path]) -> list[str]:
                 faults.append(f"{path}: {seen[path.stem]} has the same id")
             seen[path.stem] = path
     return faults
-
-
-def _twice(path: Path) -> Iterator[str]:
-    """Yield the keys that a file has twice in one place: of two clues of one name, the first would be lost."""
-    import yaml
-
-    try:
-        todo = [yaml.compose(path.read_bytes(), Loader=yaml.CSafeLoader)]
-    except (OSError, yaml.YAMLError):  # said when it is loaded
-        return
-    while todo:
-        node = todo.pop()
-        if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value]
-            for key in sorted({str(k) for k in keys if keys.count(k) > 1}):
-                yield f"{path}:{node.start_mark.line + 1}: {key} is there twice"
-            todo += [value for _, value in node.value]
-        elif isinstance(node, yaml.SequenceNode):
-            todo += node.value
 
 
 def _check(

@@ -13,8 +13,6 @@ from rdmadiag.rules.schema import Diagnosis
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-MAX_RULE_BYTES = 4 << 20
-
 
 def rule_dirs(extra: Sequence[Path] = ()) -> list[Path]:
     """Return the folders rules come from: the shipped one, then *extra* (later ones win by id)."""
@@ -32,17 +30,16 @@ def read_yaml(path: Path, shape: type[T]) -> T:
     """
     import yaml
 
+    from rdmadiag.rules.plain_yaml import PlainLoader
+
     try:
-        if path.stat().st_size > MAX_RULE_BYTES:
-            raise RuleError(f"{path}: larger than {MAX_RULE_BYTES >> 20} MiB")
-        data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+        data = yaml.load(precompiled.content(path), Loader=PlainLoader)  # noqa: S506 - a safe loader
         return msgspec.convert(data, shape)
-    except OSError as error:
-        raise RuleError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise RuleError(f"{path}{line}: not YAML: {getattr(error, 'problem', error)}") from error
+        kind = "" if isinstance(error, yaml.constructor.ConstructorError) else "not YAML: "
+        raise RuleError(f"{path}{line}: {kind}{getattr(error, 'problem', error)}") from error
     except (msgspec.ValidationError, RecursionError) as error:
         raise RuleError(f"{path}: {error}") from error
 

@@ -214,8 +214,9 @@ def test_check_tells_samples_that_go_wrong(rules):
     ]
 
 
-def test_compiled_rules_are_used_while_they_fit(rules):
+def test_compiled_rules_are_used_while_they_fit(rules, monkeypatch):
     folder = rules(RULE)
+    monkeypatch.setattr("rdmadiag.rules.precompiled.data_dir", lambda _name: folder)
     (folder / "events" / COMPILED).write_bytes(compile_events(folder))
     compiled = read_compiled(folder)
     assert [r.event for r in compiled.rules] == ["hca.tilted"]
@@ -227,8 +228,9 @@ def test_compiled_rules_are_used_while_they_fit(rules):
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"\n[]", b"0" * 32 + b"\n[[], [], [], {}]", b"\xff"]
 )
-def test_a_damaged_compiled_file_is_not_used(rules, content):
+def test_a_damaged_compiled_file_is_not_used(rules, content, monkeypatch):
     folder = rules(RULE)
+    monkeypatch.setattr("rdmadiag.rules.precompiled.data_dir", lambda _name: folder)
     (folder / "events" / COMPILED).write_bytes(content)
     assert read_compiled(folder) is None
     assert "hca.tilted" in Vocabulary.load([folder]).event_kinds

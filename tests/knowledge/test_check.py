@@ -25,7 +25,9 @@ fixes:
 
 def file(folder: Path, *lines: str, name: str = "x.yaml") -> Path:
     path = folder / name
-    path.write_text(GOOD + "".join(f"    {line}\n" for line in lines))
+    keys = tuple(f"    {line.partition(':')[0]}:" for line in lines)
+    kept = [row for row in GOOD.splitlines() if not row.startswith(keys)] if lines else [GOOD]
+    path.write_text("\n".join([*kept, *(f"    {line}" for line in lines), ""]))
     return path
 
 

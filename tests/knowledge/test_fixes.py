@@ -17,6 +17,7 @@ from rdmadiag.knowledge.base import (
     fix_files,
     load,
     read_fixes,
+    read_folder,
 )
 from rdmadiag.knowledge.check import check_fixes
 from rdmadiag.knowledge.lines import certain, matches
@@ -164,19 +165,20 @@ def test_the_example_for_contributors_is_right(tmp_path: Path):
     assert check_fixes([path]) == []
 
 
-def test_compiled_is_used_while_it_is_of_the_same_files(tmp_path: Path):
+def test_compiled_is_used_while_it_is_of_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = write(tmp_path, entry())
     folder = tmp_path / "fixes"
-    (folder / COMPILED).write_bytes(compile_fixes(folder))
+    compiled = compile_fixes(folder).replace(b"A private", b"C private")
+    (folder / COMPILED).write_bytes(compiled)
     size = path.stat().st_size
-    load.cache_clear()
-    assert load((tmp_path,)).fixes["PRIVATE-1"].title == "A private fault"
+    monkeypatch.setattr("rdmadiag.rules.precompiled.data_dir", lambda _name: tmp_path)
+    assert read_folder(folder)[0][1].title == "C private fault"
     # Same size, other words: what was compiled is stale, whatever the clock says.
     path.write_bytes(path.read_bytes().replace(b"A private", b"B private"))
     assert path.stat().st_size == size
-    load.cache_clear()
-    assert load((tmp_path,)).fixes["PRIVATE-1"].title == "B private fault"
-    load.cache_clear()
+    assert read_folder(folder)[0][1].title == "B private fault"
 
 
 def test_compiled_needs_no_yaml(tmp_path: Path):
@@ -187,8 +189,8 @@ def test_compiled_needs_no_yaml(tmp_path: Path):
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / COMPILED).write_bytes(compile_fixes(folder))
     code = (
-        "import sys; from pathlib import Path; import rdmadiag.knowledge.base as b;"
-        f"b.data_dir = lambda name: Path({str(tmp_path)!r}) / name;"
+        "import sys; from pathlib import Path; import rdmadiag.knowledge.base as b; import rdmadiag.rules.precompiled as p;"
+        f"p.data_dir = b.data_dir = lambda name: Path({str(tmp_path)!r}) / name;"
         "assert len(b.load().fixes) >= 239; assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

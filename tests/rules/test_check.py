@@ -75,7 +75,7 @@ def test_a_good_rule(tmp_path: Path) -> None:
         ("severity: warning", "severity: loud", "$.severity"),
         ("severity: warning", "colour: red", "my-rule.yaml: Object"),
         ("explanation: text", "explanation: [", "my-rule.yaml:23: not YAML"),
-        ("  back:", "  hung:", "my-rule.yaml:7: hung is there twice"),
+        ("  back:", "  hung:", "my-rule.yaml:15: hung is there twice"),
     ],
 )
 def test_a_fault_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
