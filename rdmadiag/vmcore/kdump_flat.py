@@ -28,10 +28,7 @@ class FlatFile:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        pieces = sorted(_pieces(file))
-        self._starts = array("Q", [piece[0] for piece in pieces])
-        self._sizes = array("Q", [piece[1] for piece in pieces])
-        self._places = array("Q", [piece[2] for piece in pieces])
+        self._starts, self._sizes, self._places = _pieces(file)
 
     def read(self, place: int, count: int) -> bytes:
         """Return a part of it; less where a piece is missing."""
@@ -52,9 +49,11 @@ class FlatFile:
         return b"".join(parts)
 
 
-def _pieces(file: int) -> list[tuple[int, int, int]]:
-    """Return where in the whole file each piece belongs, its size, and where it is in this one."""
-    found: list[tuple[int, int, int]] = []
+def _pieces(file: int) -> tuple["array[int]", "array[int]", "array[int]"]:
+    """Return where in the whole file each piece belongs, its size, and where it is in this one; in that order."""
+    # Where it belongs and its number in one integer: there may be millions, and a tuple of both takes three times as much.
+    found: list[int] = []
+    sizes, places = array("Q"), array("Q")
     size, place = os.fstat(file).st_size, _FIRST
     while len(found) < _MAX_PIECES:
         head = os.pread(file, _PIECE.size, place)
@@ -62,10 +61,24 @@ def _pieces(file: int) -> list[tuple[int, int, int]]:
             raise ValueError("the flattened dump is damaged")
         offset, length = _PIECE.unpack(head)
         if offset < 0:
-            return found
+            return _in_order(found, sizes, places)
         place += _PIECE.size
         if length <= 0 or place + length > size:
             raise ValueError("the flattened dump is damaged")
-        found.append((offset, length, place))
+        found.append(offset * _MAX_PIECES + len(found))
+        sizes.append(length)
+        places.append(place)
         place += length
     raise ValueError("the flattened dump has too many pieces")
+
+
+def _in_order(
+    found: list[int], sizes: "array[int]", places: "array[int]"
+) -> tuple["array[int]", "array[int]", "array[int]"]:
+    found.sort()
+    starts = array("Q", (one // _MAX_PIECES for one in found))
+    return (
+        starts,
+        array("Q", (sizes[one % _MAX_PIECES] for one in found)),
+        array("Q", (places[one % _MAX_PIECES] for one in found)),
+    )

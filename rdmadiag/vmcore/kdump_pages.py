@@ -11,6 +11,7 @@ import struct
 import weakref
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import zstandard
@@ -23,6 +24,8 @@ __all__ = ("KdumpPages",)
 
 _CHUNK = 512
 """Bytes of the bitmap between two counts that are kept."""
+_KEPT = 64 << 20
+"""Bytes of pages that are kept: most reads are of a few bytes, and most of them are near each other."""
 _RAW, _ZLIB, _ZSTD = 0, 0x1, 0x20
 """``DUMP_DH_COMPRESSED_*``; lzo and snappy are left to others."""
 
@@ -57,7 +60,7 @@ class KdumpPages:
         # What the header says of a damaged file may be far more than it has.
         length = len(self._bitmap)
         self._frames = header.part if header.part is not None else range(8 * length)
-        self._known: dict[int, bytes] = {}
+        self._page = lru_cache(_KEPT // self._page_size)(self._read_page)
         self._before = [0]
         for place in range(0, length, _CHUNK):
             chunk = self._bitmap[place : place + _CHUNK]
@@ -82,11 +85,6 @@ class KdumpPages:
         if place >= self._size:
             return b""
         return os.pread(self._file, min(count, self._size - place), place)
-
-    def _page(self, pfn: int) -> bytes:
-        if pfn not in self._known:
-            self._known[pfn] = self._read_page(pfn)
-        return self._known[pfn]
 
     def _read_page(self, pfn: int) -> bytes:
         address = pfn * self._page_size

@@ -35,7 +35,11 @@ def read_dump_files(path: str | Path, others: Iterable[Path] = ()) -> CoreFile:
     if Path(path).is_dir():
         return _of_directory(Path(path))
     core = read_core_file(path)
-    return _join(core, _parts_among(others)) if _is_part(core) else core
+    if not _is_part(core):
+        return core
+    identity = _identity(core)
+    found = _parts_among(other for other in others if other != core.path)
+    return _join([core, *(other for other in found if _identity(other) == identity)])
 
 
 def _of_directory(path: Path) -> CoreFile:
@@ -45,10 +49,9 @@ def _of_directory(path: Path) -> CoreFile:
         raise UserError(f"{path}: {error.strerror}") from error
     if not parts:
         raise UserError(f"{path}: is a directory, and not one with the files of a split dump")
-    core = _join(parts[0], parts)
     if len({_identity(part) for part in parts}) > 1:
         raise UserError(f"{path}: is a directory with files of more than one split dump")
-    return core
+    return _join(parts)
 
 
 def _is_part(core: CoreFile) -> bool:
@@ -76,12 +79,9 @@ def _begins_as_kdump(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _join(core: CoreFile, others: Iterable[CoreFile]) -> CoreFile:
-    """Return the dump that a file is part of, with what is missing of it."""
-    identity = _identity(core)
-    same = (other for other in others if _identity(other) == identity)
-    found = {part.path: part for part in (core, *same)}
-    parts = tuple(sorted(found.values(), key=_key))
+def _join(found: list[CoreFile]) -> CoreFile:
+    """Return the dump that files are parts of, with what is missing of it."""
+    parts = tuple(sorted({part.path: part for part in found}.values(), key=_key))
     problems = dict.fromkeys(problem for part in parts for problem in part.problems)
     return replace(
         parts[0],

@@ -9,8 +9,10 @@ from drgn import FaultError
 from drgn.helpers.linux.pid import find_task
 
 from rdmadiag.errors import UserError
+from rdmadiag.vmcore import kdump_pages
 from rdmadiag.vmcore.corefile import read_core_file
 from rdmadiag.vmcore.dump import open_dump
+from rdmadiag.vmcore.kdump_flat import FlatFile
 from rdmadiag.vmcore.kdump_pages import KdumpPages
 
 from .samples import path_of, shared
@@ -110,6 +112,38 @@ def test_damaged(tmp_path, whole, which):
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"flattened dump (that )?is damaged"):
         open_dump(path)
+
+
+def test_pages_are_kept_up_to_a_size(tmp_path, whole, monkeypatch):
+    path = tmp_path / "vmcore"
+    path.write_bytes(whole)
+    core = read_core_file(path)
+    every = KdumpPages(path, core.kdump, None)
+    monkeypatch.setattr(kdump_pages, "_KEPT", 3 * WIDE)
+    some = KdumpPages(path, core.kdump, None)
+    read = 0
+    for place in [*range(0, core.kdump.max_mapnr * WIDE, WIDE)] * 2:
+        try:
+            wanted = every.read(place, 64, 0, True)
+        except FaultError:
+            continue
+        assert some.read(place, 64, 0, True) == wanted
+        read += 1
+    assert read > 6
+    assert some._page.cache_info().currsize == 3
+
+
+def test_of_two_pieces_for_one_place_the_later_counts(tmp_path):
+    path = tmp_path / "flat"
+    pieces = [(0, b"old!"), (4, b"next"), (0, b"new!"), (8, b"last")]
+    data = b"makedumpfile".ljust(PAGE, b"\0")
+    data += b"".join(struct.pack(">qq", at, len(part)) + part for at, part in pieces)
+    path.write_bytes(data + struct.pack(">qq", -1, -1))
+    with path.open("rb") as file:
+        flat = FlatFile(file.fileno())
+        assert flat.read(0, 12) == b"new!nextlast"
+        assert flat.read(2, 4) == b"w!ne"
+        assert flat.read(10, 9) == b"st"
 
 
 def test_bitmap_that_is_far_longer_than_the_file(tmp_path, whole):

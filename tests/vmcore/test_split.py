@@ -10,8 +10,10 @@ from rdmadiag.commands.extract import extract
 from rdmadiag.commands.inspect import inspect
 from rdmadiag.errors import UserError
 from rdmadiag.gather import Gatherer
+from rdmadiag.vmcore import split as split_module
 from rdmadiag.vmcore.corefile import read_core_file
 from rdmadiag.vmcore.dump import open_dump
+from rdmadiag.vmcore.split import read_dump_files
 
 from .samples import path_of
 
@@ -84,6 +86,22 @@ def test_parts_given_together_are_one_dump(parts, whole):
     assert info.path == f"{parts[0]} + vmcore.2 + vmcore.3"
     assert info.bytes == sum(path.stat().st_size for path in parts)
     assert [p for p in info.problems if "split" in p.what] == []
+
+
+def test_the_bitmap_of_each_part_is_read_once(parts, monkeypatch):
+    read = []
+
+    def counted(part):
+        read.append(part.path)
+        return identity(part)
+
+    identity = split_module._identity
+    monkeypatch.setattr(split_module, "_identity", counted)
+    read_dump_files(parts[1], parts)
+    assert sorted(read) == parts
+    read.clear()
+    read_dump_files(parts[0].parent)
+    assert sorted(read) == parts
 
 
 def test_old_headers(tmp_path, whole):
