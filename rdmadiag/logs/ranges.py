@@ -10,17 +10,19 @@ import os
 import resource
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.assemble import Tally, Unit
 from rdmadiag.logs.blocks import Blocks, Cuts
+from rdmadiag.logs.borders import line_start, record_start
+from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.recorder import Recorder
 from rdmadiag.logs.sparse import Sparse, Tools
-from rdmadiag.logs.window import line_start
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -116,14 +118,17 @@ class Ranges:
     def _ranges(self, start: int, end: int) -> list[Range]:
         options = self._tools.options
         count = max(1, min(processes(options), (end - start) // SMALLEST))
-        edges = [line_start(self._file, start + (end - start) * n // count) for n in range(count)]
-        return [(a, b) for a, b in zip(edges, [*edges[1:], end], strict=True) if a < b] or [
-            (start, end)
-        ]
+        census = Census(self._layout)
+        edges = [start]
+        for n in range(1, count):
+            wanted = max(start + (end - start) * n // count, edges[-1])
+            edges.append(min(record_start(self._file, wanted, census), end))
+        return [(a, b) for a, b in pairwise([*edges, end]) if a < b] or [(start, end)]
 
     def _alone(self, extent: Range, line: int) -> Iterator[Unit]:
         sparse = Sparse(self._layout, self._tools, self._cuts, line)
         yield from sparse.units(self._blocks(extent, self._cuts))
+        yield from sparse.rest(self._blocks((extent[1], self._file.size), self._cuts))
         self.tally = sparse.tally
 
     def _blocks(self, extent: Range, cuts: Cuts) -> Blocks:

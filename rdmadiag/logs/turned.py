@@ -6,6 +6,7 @@ from rdmadiag.inputs.source import Source
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
+from rdmadiag.logs.borders import line_start, record_start
 from rdmadiag.logs.census import Census
 from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout
@@ -94,26 +95,18 @@ class Turned:
         yield from reversed(held)
 
     def _pieces(self, file: FileStream) -> list[tuple[int, int, int]]:
-        """Return start, end and first line number of pieces that begin with a record."""
+        """Return start, end and first line number of pieces that begin with a record and end with one."""
         pieces: list[tuple[int, int, int]] = []
         start, line = 0, 1
         while start < file.size:
             end = min(start + PIECE, file.size)
-            end = self._record_start(file, end) if end < file.size else end
+            end = record_start(file, end, self._census)
+            if self._layout.lines_reversed:  # there a record ends with its head
+                end = line_start(file, end + 1)
             pieces.append((start, end, line))
             line += file.count_lines(start, end)
             start = end
         return pieces
-
-    def _record_start(self, file: FileStream, position: int) -> int:
-        """Return where the next record after *position* begins."""
-        data = file.pread(self._options.limits.line, position)
-        at = data.find(b"\n") + 1
-        while 0 < at < len(data):
-            if self._census.is_head(data[at : at + 400].partition(b"\n")[0]):
-                return position + at
-            at = data.find(b"\n", at) + 1
-        return min(position + max(len(data), 1), file.size)
 
 
 def _chained(first: Block, blocks: Iterable[Block]) -> Iterator[Block]:

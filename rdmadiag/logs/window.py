@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmadiag.inputs.streams import FileStream
+from rdmadiag.logs.borders import line_start
 from rdmadiag.logs.clock import Clock
 from rdmadiag.logs.grammar import Parsed, parse
 from rdmadiag.logs.layout import Layout
@@ -102,8 +103,10 @@ def _walls(
 ) -> list[float] | None:
     """Return the time of the record after each of *offsets*."""
     moments = []
+    start = -1
     for offset in offsets:
-        stamp = _stamp(file, layout, offset)
+        start = line_start(file, offset) if offset > start else start
+        stamp = _stamp(file, layout, start)
         if stamp is None:
             return None
         moments.append(clock.moment(*stamp))
@@ -112,8 +115,8 @@ def _walls(
     return walls if len(walls) == len(moments) else None
 
 
-def _stamp(file: FileStream, layout: Layout, offset: int) -> tuple[Stamp, str] | None:
-    data = file.pread(LINE, line_start(file, offset))
+def _stamp(file: FileStream, layout: Layout, start: int) -> tuple[Stamp, str] | None:
+    data = file.pread(LINE, start)
     for raw in data.split(b"\n")[:400]:
         text = text_of(raw)[0]
         parsed = _parse(text, layout)
@@ -128,12 +131,3 @@ def _parse(text: str, layout: Layout) -> Parsed | None:
     if layout.style == "csv" and layout.columns:
         return layout.columns.parse(text, layout.hints)
     return parse(text, layout.hints) if layout.style == "text" else None
-
-
-def line_start(file: FileStream, offset: int) -> int:
-    """Return where the next line at or after *offset* begins."""
-    if offset <= 0 or offset >= file.size:
-        return min(max(offset, 0), file.size)
-    data = file.pread(LINE, offset - 1)
-    found = data.find(b"\n")
-    return offset if found < 0 else offset + found
