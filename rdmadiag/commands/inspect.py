@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rdmadiag import __version__
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Coverage, InputInfo
 from rdmadiag.gather import Gatherer
 from rdmadiag.report.columns import TABLES
 from rdmadiag.report.tables import log_table, render
-
-if TYPE_CHECKING:
-    from rdmadiag.vmcore.corefile import CoreFile
 
 
 def inspect(
@@ -44,17 +41,14 @@ def inspect(
 
 
 def _capsules(dumps: Sequence[InputInfo], lost: Sequence[Coverage]) -> str:
-    """Say that a page may be missing because a capsule has what was read when it was cut, and nothing else."""
+    """Say where a page may be missing because a capsule has what the version that has cut it reads, and nothing else."""
     from rdmadiag.vmcore.corefile import read_core_file
 
-    missing = {c.input for c in lost if "not in the dump" in c.reason}
+    missing = {c.input for c in lost if c.status != "absent"}
     paths = (i.path for i in dumps if i.path in missing and Path(i.path).is_file())  # not split
-    cut = [path for path in paths if _is_capsule(read_core_file(path))]
+    cut = [path for path in paths if read_core_file(path).cut_by not in (None, __version__)]
     return "".join(
-        f"{path} is a capsule that was cut without this; cut it again from its dump: rdmadiag extract VMCORE -o CAPSULE\n"
+        f"{path} is a capsule that another version of rdmadiag has cut, so what this table needs may not be in it; "
+        "cut it again from its dump: rdmadiag extract VMCORE -o CAPSULE\n"
         for path in cut
     )
-
-
-def _is_capsule(core: "CoreFile") -> bool:
-    return core.kdump is not None and core.kdump.is_part

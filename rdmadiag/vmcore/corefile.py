@@ -16,6 +16,7 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from rdmadiag import __version__
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore.kdump_header import (
@@ -53,6 +54,8 @@ class CoreFile:
     :ivar notes: ELF notes: NT_PRSTATUS of the CPUs, VMCOREINFO.
     :ivar is_cut: Whether pages of a kdump file lie, or seem to lie, after its end.
     :ivar by_pages: Whether it was cut out of a dump that had to be read by pages.
+    :ivar cut_by: Version of the rdmadiag that has cut it out of another dump; ``""`` where it does not tell, ``None``
+        when it is no capsule.
     :ivar parts: Of a split dump the files of it that are read together, this one among them, by their page frames.
     """
 
@@ -64,6 +67,7 @@ class CoreFile:
     problems: list[Problem] = field(default_factory=list)
     is_cut: bool = False
     by_pages: bool = False
+    cut_by: str | None = None
     parts: tuple["CoreFile", ...] = ()
 
     @property
@@ -126,13 +130,17 @@ def _no_file(path: Path) -> str:
 
 
 def pack_origin(core: CoreFile, *, by_pages: bool) -> bytes:
-    """Return a note for a dump that is cut out of another: how that one was read, and what was wrong with it."""
+    """Return a note for a dump that is cut out of another: by whom, how that one was read, and what was wrong with it."""
     problems = [astuple(problem) for problem in core.problems]
-    text = json.dumps({"problems": problems, "by_pages": by_pages})
-    return pack_note(_NOTE, 1, text.encode()) if problems or by_pages else b""
+    # A capsule that is cut out of another has no more than that one.
+    version = __version__ if core.cut_by is None else core.cut_by
+    origin = {"problems": problems, "by_pages": by_pages, "version": version}
+    return pack_note(_NOTE, 1, json.dumps(origin).encode())
 
 
 def _unpack_origin(core: CoreFile) -> None:
+    if core.kdump and core.kdump.is_part:
+        core.cut_by = ""
     for name, _, text in notes_of(core.notes):
         if name == _NOTE:
             with suppress(ValueError, TypeError, KeyError):
@@ -140,6 +148,7 @@ def _unpack_origin(core: CoreFile) -> None:
                 core.by_pages = bool(origin["by_pages"])
                 for what, where, *remark in origin["problems"]:
                     core.problems.append(Problem(str(what), str(where), any(remark)))
+                core.cut_by = str(origin["version"])
 
 
 def _refuse_live(path: Path) -> None:

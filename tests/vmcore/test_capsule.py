@@ -2,8 +2,10 @@ import drgn
 import pytest
 from drgn.helpers.linux.pid import for_each_task
 
+from rdmadiag.commands.inspect import inspect
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem
+from rdmadiag.gather import Gatherer
 from rdmadiag.vmcore.capsule import extract
 from rdmadiag.vmcore.dump import open_dump
 from rdmadiag.vmcore.helpers.rds import for_each_rds_connection
@@ -107,6 +109,29 @@ def test_what_was_wrong_with_the_dump_is_in_the_capsule(tmp_path):
     extract(source(tmp_path, data), out, reading)
     incomplete = Problem("the dump is marked as incomplete: its writer ran out of space")
     assert incomplete in open_dump(out).problems
+
+
+def told(path, table="nvme"):
+    """Return what is said of a capsule below a table."""
+    text, status = inspect(str(path), table, "text", 200)
+    assert status == 1
+    return [line for line in text.splitlines() if "cut it again" in line]
+
+
+def test_a_capsule_of_another_version_may_lack_what_a_table_needs(tmp_path, monkeypatch):
+    # Its nvme_rdma has no types, so the table is never whole.
+    name, capsule, second = "iwcm-connect-wait-no-btf", tmp_path / "capsule", tmp_path / "second"
+    assert len(told(path_of(name))) == 1, "it does not tell which version has cut it"
+    dump = source(tmp_path, elf(path_of(name)))
+    assert told(dump) == [], "it is no capsule"
+    read = Gatherer(kinds=["nvme.rdma_controller"]).read_dump
+    extract(dump, capsule, read)
+    assert told(capsule) == []
+    monkeypatch.setattr("rdmadiag.commands.inspect.__version__", "9.9")
+    monkeypatch.setattr("rdmadiag.vmcore.corefile.__version__", "9.9")
+    assert len(told(capsule)) == 1
+    extract(capsule, second, read)
+    assert len(told(second)) == 1, "it has no more than the other"
 
 
 def test_from_a_cut_dump(tmp_path):

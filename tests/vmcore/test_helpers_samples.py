@@ -4,7 +4,6 @@ import pytest
 
 from rdmadiag.vmcore.helpers.ib_cm import (
     ib_cm_id_private,
-    ib_cm_id_refcount,
     ib_cm_id_state,
     ib_cm_id_timewait_seconds,
 )
@@ -104,7 +103,6 @@ def test_cm_below_a_connection():
     assert rdma_id_iw_cm_id(id_priv) is None
     below = ib_cm_id_private(id_priv.cm_id.ib)
     assert ib_cm_id_state(below) == "IDLE"
-    assert ib_cm_id_refcount(below) == 1
     assert ib_cm_id_timewait_seconds(below) == 2.048
 
 

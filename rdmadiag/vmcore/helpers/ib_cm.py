@@ -11,7 +11,6 @@ from rdmadiag.vmcore.helpers.enums import enum_value_name
 
 __all__ = (
     "ib_cm_id_private",
-    "ib_cm_id_refcount",
     "ib_cm_id_state",
     "ib_cm_id_timewait_seconds",
 )
@@ -34,19 +33,6 @@ def ib_cm_id_state(cm_id_priv: Object) -> str:
     :param cm_id_priv: ``struct cm_id_private *``
     """
     return enum_value_name(cm_id_priv.id.state, "IB_CM_")
-
-
-def ib_cm_id_refcount(cm_id_priv: Object) -> int:
-    """
-    Return an identifier's reference count.
-
-    :param cm_id_priv: ``struct cm_id_private *``
-    """
-    # refcount_t since v5.7 or so, atomic_t before.
-    try:
-        return int(cm_id_priv.refcount.refs.counter.value_())
-    except AttributeError:
-        return int(cm_id_priv.refcount.counter.value_())
 
 
 def ib_cm_id_timewait_seconds(cm_id_priv: Object) -> float:
