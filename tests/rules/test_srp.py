@@ -30,13 +30,21 @@ def target(**fields: Any) -> Fact:
     return state("srp.target", **(defaults | fields))
 
 
-@pytest.mark.parametrize("port", ["BLOCKED", "FAIL_FAST", "LOST"])
-def test_connection_that_is_lost(port: str) -> None:
+@pytest.mark.parametrize(
+    ("port", "disks"),
+    [
+        ("BLOCKED", "its disks wait"),
+        ("FAIL_FAST", "commands to its disks fail"),
+        ("LOST", "its disks are given up"),
+    ],
+)
+def test_connection_that_is_lost(port: str, disks: str) -> None:
     (found,) = run(
         GONE, target(port_state=port), target(target="10.9.8.8:5555", port_state="RUNNING")
     )["srp-target-gone"].fired
     assert found.verdict == "confirmed"
     assert found.candidate.key == {"target": "10.9.8.7:5555", "scsi_host": 2}
+    assert template(GONE.title)(found.names) == f"An SRP target cannot be reached; {disks}"
 
 
 def test_targets_of_the_ib_cm_are_told_apart() -> None:

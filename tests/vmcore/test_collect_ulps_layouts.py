@@ -14,6 +14,7 @@ from rdmadiag.vmcore.collect.waits import waits_on
 from rdmadiag.vmcore.frames import Frame, Stack
 from rdmadiag.vmcore.helpers.ipoib import ipoib_dev_outstanding
 from rdmadiag.vmcore.helpers.srp import for_each_srpt_channel, srpt_channel_state
+from rdmadiag.vmcore.helpers.svcrdma import svc_xprt_flag_names
 
 from .rds_kernel import HZ, LAYOUTS, NOW, RdsKernel
 
@@ -384,6 +385,19 @@ def test_server_transport() -> None:
     assert (row["remote"], row["port"], row["flags"]) == ("10.0.0.1", 700, ["TEMP", "CACHE_AUTH"])
     assert (row["sq_avail"], row["sq_depth"], row["waiting_to_send"]) == (0, 64, [80])
     assert (row["pending_recvs"], row["cm_state"], row["qp_state"]) == (7, "CONNECT", "RTS")
+
+
+def test_flags_of_a_server_transport() -> None:
+    """Once they were macros, so a bit without a name then keeps its number."""
+    macros, enum = (
+        UlpKernel(),
+        UlpKernel(
+            ("struct nfsd_net {", "enum { XPT_BUSY, XPT_HANDSHAKE = 15 }; struct nfsd_net {")
+        ),
+    )
+    for kernel, names in ((macros, ["BUSY", "bit 15"]), (enum, ["BUSY", "HANDSHAKE"])):
+        xprt = kernel.new("struct svc_xprt", xpt_flags=1 << 15 | 1)
+        assert svc_xprt_flag_names(xprt) == names
 
 
 def srp_kernel(change: tuple[str, str] = ("", "")) -> tuple[UlpKernel, drgn.Object]:
