@@ -112,19 +112,18 @@ class Kallsyms:
         before = tables.token_table - _aligned(4 * blocks)
         seqs_before = tables.token_table - _aligned(3 * self.count)
         after = self._after_offsets()
-        places: list[tuple[int, int | None]] = [
-            (before, after),
-            (tables.token_table - 4 * blocks, after),
-            (seqs_before - _aligned(4 * blocks), seqs_before),
-            (before, None),
+        places: list[tuple[str, int, int | None]] = [
+            ("I", before, after),
+            ("I", tables.token_table - 4 * blocks, after),
+            ("I", seqs_before - _aligned(4 * blocks), seqs_before),
+            ("I", before, None),
+            ("Q", seqs_before - 8 * blocks, seqs_before),
+            ("Q", tables.token_table - 8 * blocks, None),
         ]
-        for place, seqs in places:
-            markers = array("I", self._read(place, 4 * blocks))
+        for code, place, seqs in places:
+            markers = array(code, self._read(place, array(code).itemsize * blocks))
             if self._are_markers(markers) and (seqs is None or self._are_seqs(seqs, markers)):
                 return markers, seqs
-        markers = array("Q", self._read(tables.token_table - 8 * blocks, 8 * blocks))
-        if self._are_markers(markers):
-            return markers, None
         raise KallsymsError("kallsyms_markers were not found")
 
     def _after_offsets(self) -> int | None:

@@ -5,7 +5,9 @@ Searching kallsyms
 Before v6.0 VMCOREINFO does not tell where the symbol table is, so it is sought in the kernel's image by what
 is in it. In these kernels its parts lie in this order, each aligned to eight bytes: ``kallsyms_offsets`` and
 ``kallsyms_relative_base`` (or ``kallsyms_addresses``), ``kallsyms_num_syms``, ``kallsyms_names``,
-``kallsyms_markers``, ``kallsyms_token_table``, ``kallsyms_token_index``. They end the read-only data, which lies
+``kallsyms_markers``, ``kallsyms_token_table``, ``kallsyms_token_index``; where ``kallsyms_seqs_of_names`` was brought to
+such a kernel, it is in front of ``kallsyms_token_table``, as in v6.2, or behind offsets and base, which then follow
+``kallsyms_token_index``, as in v6.4. They end the read-only data, which lies
 between the kernel's text and its data.
 """
 
@@ -14,6 +16,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
+from itertools import pairwise
 
 from drgn import FaultError
 
@@ -31,6 +34,12 @@ _DIGITS = b"\0" + b"".join(b"%d\0" % digit for digit in range(10))
 """Every digit is a token of its own, at the index of its code."""
 _MAX_TOKENS = 4096
 _MAX_MARKERS = 1 << 17
+_BLOCK, _SEQ = 256, 3
+"""Names of a block, each of which has a marker, and bytes of each in ``kallsyms_seqs_of_names``."""
+_MAX_SEQS = _SEQ << 20
+_INDEX_SIZE = 512
+_MAX_SPAN = 1 << 30
+"""Most that the first and the last of the kernel's own symbols are apart from the beginning of its code."""
 _SLACK = 1 << 15
 """Most that the last, unmarked block of names can take."""
 
@@ -127,23 +136,38 @@ class _Search:
 
     def _before(self, table: int, index: int) -> KallsymsTables | None:
         """Find markers, names and the rest, backwards from ``kallsyms_token_table``."""
-        for code, width in (("I", 4), ("Q", 8)):
-            place, markers = self._markers(table, code, width)
-            num = self._num_syms(place - markers[-1], markers) if len(markers) > 1 else None
-            if num:
-                return self._addresses(num, table, index)
+        for find in (self._markers, self._markers_before_seqs):
+            for code in ("I", "Q"):
+                for place, markers in find(table, code):
+                    num = self._num_syms(place - markers[-1], markers)
+                    if num and (found := self._addresses(num, table, index)):
+                        return found
         return None
 
-    def _markers(self, table: int, code: str, width: int) -> tuple[int, "array[int]"]:
-        """Return address and values of ``kallsyms_markers``: ascending numbers from 0 that end at *table*."""
-        size = min(_MAX_MARKERS, table - self._start) // 8 * 8
-        words = array(code, self._read(table - size, size))
+    def _markers(self, table: int, code: str) -> Iterator[tuple[int, "array[int]"]]:
+        """Iterate over address and values of ``kallsyms_markers``: ascending numbers from 0 that end at *table*."""
+        words = self._words_before(table, code, _MAX_MARKERS)
         end = len(words) if words[-1] else len(words) - 1
         start = end - 1
         while start > 0 and words[start] > words[start - 1]:
             start -= 1
-        found = words[start:end] if not words[start] else words[:0]
-        return table - size + start * width, found
+        if not words[start] and end - start > 1:
+            yield table - (len(words) - start) * words.itemsize, words[start:end]
+
+    def _markers_before_seqs(self, table: int, code: str) -> Iterator[tuple[int, "array[int]"]]:
+        """The same, where ``kallsyms_seqs_of_names`` is in front of *table*; its size tells how many markers there are."""
+        words = self._words_before(table, code, _MAX_SEQS)
+        for start in _zeros(words):
+            rest = (len(words) - start) * words.itemsize
+            least = max(rest - 14, 0) // (words.itemsize + _SEQ * _BLOCK)
+            for count in range(max(least, 2), least + 3):
+                found = words[start : start + count]
+                if rest % 8 == 0 and all(a < b for a, b in pairwise(found)):
+                    yield table - rest, found
+
+    def _words_before(self, table: int, code: str, limit: int) -> "array[int]":
+        size = min(limit, table - self._start) // 8 * 8
+        return array(code, self._read(table - size, size))
 
     def _num_syms(self, latest: int, markers: "array[int]") -> int | None:
         """Return the address of ``kallsyms_num_syms``: the names follow it, and begin at *latest* at most."""
@@ -155,13 +179,30 @@ class _Search:
                     return names - 8
         return None
 
-    def _addresses(self, num: int, table: int, index: int) -> KallsymsTables:
-        """Tell offsets from whole addresses: before ``kallsyms_num_syms`` is their base or the last of them."""
+    def _addresses(self, num: int, table: int, index: int) -> KallsymsTables | None:
+        """
+        Tell offsets from whole addresses: before ``kallsyms_num_syms`` is their base or the last of them.
+
+        Or neither is, and the offsets and their base follow ``kallsyms_token_index``.
+        """
         count = int.from_bytes(self._read(num, 4), "little")
-        base = int.from_bytes(self._read(num - 8, 8), "little")
-        if base > self._start:
+        last = int.from_bytes(self._read(num - 8, 8), "little")
+        if self._start < last < self._start + _MAX_SPAN:
             return KallsymsTables(num, num + 8, table, index, addresses=num - 8 * count)
-        return KallsymsTables(num, num + 8, table, index, num - 8 - _aligned(4 * count), num - 8)
+        after, size = index + _INDEX_SIZE, _aligned(4 * count)
+        for offsets in (num - 8 - size, after):
+            base = int.from_bytes(self._read(offsets + size, 8), "little")
+            if self._start - _MAX_SPAN < base <= self._start:
+                return KallsymsTables(num, num + 8, table, index, offsets, offsets + size)
+        return None
+
+
+def _zeros(words: "array[int]") -> Iterator[int]:
+    """Iterate over the numbers of the words that are 0."""
+    with suppress(ValueError):
+        at = -1
+        while True:
+            yield (at := words.index(0, at + 1))
 
 
 def _aligned(size: int) -> int:

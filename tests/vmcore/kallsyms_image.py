@@ -88,6 +88,15 @@ def from_own_places(symbols: list[tuple[int, str]], place: int) -> bytes:
 
 ORDERS = {
     "v4.1": ["addresses", "num_syms", "names", "markers", "token_table", "token_index"],
+    "v4.1 with seqs": [
+        "addresses",
+        "num_syms",
+        "names",
+        "markers",
+        "seqs_of_names",
+        "token_table",
+        "token_index",
+    ],
     "v5.15": [
         "offsets",
         "relative_base",
@@ -130,7 +139,7 @@ ORDERS = {
 
 
 def build(symbols: list[tuple[int, str]], generation: str, percpu: bool = True) -> Image:
-    made = tables(symbols, "Q" if generation == "v4.1" else "I", percpu)
+    made = tables(symbols, "Q" if generation.startswith("v4.1") else "I", percpu)
     own_place = "relative_base" not in ORDERS[generation] and "offsets" in ORDERS[generation]
     builder = Builder(4 if own_place else 8)
     if own_place:
