@@ -40,11 +40,8 @@ class Vocabulary:
         self._drivers: dict[str, Driver] = {}
         self._driver_literals: list[str] = []
         for part in parts:
-            rules = {(r.event, r.pattern): r for r in part.rules} | {
-                k: r
-                for k, r in rules.items()
-                if k not in {(x.event, x.pattern) for x in part.rules}
-            }
+            own = {(r.event, r.pattern): r for r in part.rules}
+            rules = own | {k: r for k, r in rules.items() if k not in own}
             self._formats += part.formats
             self._drivers |= {d.name: Driver(d) for d in part.drivers}
             self._driver_literals += [x for d in part.drivers for x in d.literals]

@@ -11,7 +11,7 @@ from pathlib import Path
 from rdmadiag.errors import RuleError
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.rules.clues import clue_kinds
-from rdmadiag.rules.conditions import condition, template
+from rdmadiag.rules.conditions import condition, template, texts_of
 from rdmadiag.rules.load import load_diagnoses, rule_files
 from rdmadiag.rules.sandbox import fields_in, names_in
 from rdmadiag.rules.schema import Clue, Diagnosis
@@ -90,7 +90,7 @@ def _check(
     for name, clue in rule.clues.items():
         yield from _check_clue(f"{where}: clues.{name}", clue, rule, earlier | {name}, fields)
         earlier.add(name)
-    for label, source, compiler in _texts(rule):
+    for label, source, compiler in texts_of(rule):
         yield from _check_names(f"{where}: {label}", source, earlier, compiler, has)
 
 
@@ -127,24 +127,6 @@ def _check_clue(
             yield f"{where}: near: no earlier clue {window.of}"
 
 
-def _texts(rule: Diagnosis) -> Iterator[tuple[str, str, Callable[[str, str], object]]]:
-    for verdict in ("confirmed", "probable", "possible"):
-        yield f"verdict.{verdict}", getattr(rule.verdict, verdict), condition
-    for name in ("title", "summary", "explanation"):
-        yield name, getattr(rule, name), template
-    for key, text in rule.subject.items():
-        yield f"subject.{key}", text, template
-    for severity, source in rule.severity_when.items():
-        yield f"severity_when.{severity}", source, condition
-    for row in rule.ruled_out:
-        yield "ruled_out.when", row.when, condition
-        yield "ruled_out.because", row.because, template
-    for step in rule.next_steps:
-        yield "next_steps.when", step.when, condition
-        yield "next_steps.text", step.text, template
-        yield "next_steps.command", step.command, template
-
-
 def _check_names(
     where: str,
     source: str,
@@ -153,11 +135,6 @@ def _check_names(
     has: Mapping[str, set[str]],
 ) -> Iterator[str]:
     if not source:
-        return
-    try:
-        compiler(source, where)
-    except RuleError as error:
-        yield str(error)
         return
     if compiler is template and "{" not in source:
         return

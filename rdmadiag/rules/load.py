@@ -9,6 +9,7 @@ import msgspec
 from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
 from rdmadiag.rules import precompiled
+from rdmadiag.rules.conditions import compile_all
 from rdmadiag.rules.schema import Diagnosis
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -69,6 +70,7 @@ def _read_diagnoses(directory: Path) -> list[Diagnosis]:
         rule = read_yaml(path, Diagnosis)
         if path.stem != rule.id:
             raise RuleError(f"{path}: id is {rule.id}, so the file must be called {rule.id}.yaml")
+        compile_all(rule, str(path))
         found.append(rule)
     return found
 

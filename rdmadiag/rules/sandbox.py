@@ -1,11 +1,15 @@
 """Jinja2's sandbox, as rules see it. Imported when the first condition is looked at: most inputs ask for few."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
 
 from rdmadiag.rules.functions import (
     callee,
@@ -17,6 +21,18 @@ from rdmadiag.rules.functions import (
     sleeps_in,
     who,
 )
+from rdmadiag.rules.language import FILTERS, check
+
+MAX_STEPS = 1_000_000
+"""What one condition or text may do; it takes about a second."""
+
+SOURCE_FAULTS = (jinja2.TemplateSyntaxError, RecursionError, SyntaxError, ValueError)
+"""What compiling a source ends with that is none: nested too deep, with a number of 5,000 digits."""
+RUN_FAULTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+    jinja2.TemplateError,
+)
+"""What running one ends with when its values do not suit it."""
 
 
 class Unknown(jinja2.ChainableUndefined):
@@ -34,21 +50,89 @@ class Unknown(jinja2.ChainableUndefined):
         return self
 
 
-class RuleSandbox(SandboxedEnvironment):
-    """Jinja2's sandbox without the two operators by which a short text takes all time and memory."""
+class RuleSandbox(ImmutableSandboxedEnvironment):
+    """
+    Jinja2's sandbox for the language of :mod:`rdmadiag.rules.language`, with a limit to what one run may do.
 
-    intercepted_binops = frozenset({"**", "*"})
+    :ivar steps: Characters that were put together and turns of loops, since :meth:`begin`.
+    """
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Refuse powers, and products of anything but numbers."""
-        numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        if operator == "**" or not numbers:
-            raise jinja2.exceptions.SecurityError(f"{operator} is not for rules")
+    intercepted_binops = frozenset("+*%")
+    steps = 0
+
+    def begin(self) -> None:
+        """Count from nothing again: before each condition and each text."""
+        self.steps = 0
+
+    def spend(self, count: int) -> None:
+        """
+        Count *count* steps.
+
+        :raises SecurityError: If there are too many.
+        """
+        self.steps += count
+        if self.steps > MAX_STEPS:
+            raise SecurityError(f"more than {MAX_STEPS:,} steps")
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Refuse what is neither of numbers, nor puts two texts or lists together."""
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            if operator == "*" and isinstance(left, int) and isinstance(right, int):
+                self.spend(left.bit_length() + right.bit_length())
+        elif operator != "+":
+            raise SecurityError(f"{operator} is for numbers")
+        elif isinstance(left, str | list) and isinstance(right, str | list):
+            self.spend(len(left) + len(right))
         return super().call_binop(context, operator, left, right)
+
+    def join(self, values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
+        """Put texts together; jinja2's filter and ``~``, counted."""
+        if attribute is not None:
+            values = (self.getitem(value, attribute) for value in values)
+        parts = []
+        for text in map(str, values):
+            self.spend(len(text) + len(between))
+            parts.append(text)
+        return between.join(parts)
+
+    def turns(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield *values*; what a loop runs over."""
+        for value in values:
+            self.spend(1)
+            yield value
+
+    def _generate(
+        self,
+        source: nodes.Template,
+        name: str | None,
+        filename: str | None,
+        defer_init: bool = False,
+    ) -> str:
+        """Check what was parsed, and have counted what is to be; jinja2's hook between parser and compiler."""
+        check(source, {*self.globals, "gap"})
+        _Counted().visit(source)
+        return super()._generate(source, name, filename, defer_init)
+
+
+class _Counted(NodeTransformer):
+    """Puts the filters that count in place of ``~`` and around what loops run over."""
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - jinja2's name for it
+        self.generic_visit(node)
+        node.iter = _filtered(node.iter, "turns")
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - jinja2's name for it
+        self.generic_visit(node)
+        return _filtered(nodes.List(node.nodes, lineno=node.lineno), "join")
+
+
+def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 @cache
-def sandbox() -> SandboxedEnvironment:
+def sandbox() -> RuleSandbox:
     """Return the sandbox with the names that rules may use."""
     # what is used a few times is not worth optimizing
     env = RuleSandbox(
@@ -66,9 +150,9 @@ def sandbox() -> SandboxedEnvironment:
         min=min,
         max=max,
     )
-    env.filters["duration"] = duration
-    env.filters["sleeps_in"] = sleeps_in
-    env.filters["memory_user"] = memory_user
+    env.filters = {name: env.filters[name] for name in FILTERS}
+    env.filters |= {"duration": duration, "sleeps_in": sleeps_in, "memory_user": memory_user}
+    env.filters |= {"join": env.join, "turns": env.turns}
     return env
 
 

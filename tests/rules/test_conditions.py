@@ -1,5 +1,7 @@
 """Conditions: what they can say, and what nothing in a rule file can do."""
 
+import time
+
 import pytest
 
 from rdmadiag.errors import RuleError
@@ -60,19 +62,128 @@ def test_missing_names_are_false_all_the_way_down() -> None:
     "attack",
     [
         "''.__class__.__mro__",
-        "().__class__.__base__.__subclasses__()",
         "fact.__init__.__globals__",
-        "cycler.__init__.__globals__.os.popen('id')",
         "lipsum.__globals__",
-        "range(100000000) | list",
-        "open('/etc/passwd')",
         "'%s' % fact.__class__",
-        "9 ** 9 ** 9 ** 9",
-        "('a' * 99999999999) or true",
+        "'%999999999d' % 1",
+        "'a' * 99999999999",
+        "fact.text | map('center', 999999999) | list",
+        "fact.text | map(attribute='__class__') | first",
+        "who.__code__",
+        "fact.text.center.__self__",
     ],
 )
 def test_nothing_in_a_condition_runs_code(attack: str) -> None:
-    assert condition(attack)({"fact": {}}) is False
+    assert _result(attack) is False
+
+
+def _result(source: str) -> bool | str:
+    """Return what a condition says of a fact, or why it is none; the fact stays as it is."""
+    fact = {"text": "aaaaaaaaaa", "rows": [1, 2, 3]}
+    names = {"fact": fact, "gap": lambda *_: 1.0}
+    try:
+        return condition(source, "x")(names)
+    except RuleError as error:
+        return str(error)
+    finally:
+        assert names["fact"] == {"text": "aaaaaaaaaa", "rows": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("attack", "what"),
+    [
+        ("().__class__.__base__.__subclasses__()", ".__subclasses__()"),
+        ("cycler.__init__.__globals__.os.popen('id')", ".popen()"),
+        ("9 ** 9 ** 9", "pow"),
+        ("range(100000000) | list", "range()"),
+        ("open('/etc/passwd')", "open()"),
+        ("'x'.center(999999999)", ".center()"),
+        ("fact.text['center'](999999999)", "such a call"),
+        ("'{:>999999999}'.format(1)", ".format()"),
+        ("'x'.encode('nope')", ".encode()"),
+        ("fact.clear()", ".clear()"),
+        ("fact.update({'a': 1})", ".update()"),
+        ("fact.rows.append(1)", ".append()"),
+        ("namespace(a=1)", "namespace()"),
+        ("1e999 | int", "a number beyond all"),
+        ("'x' | center(999999999)", "No filter named 'center'"),
+        ("[1] | batch(99999999, 'x') | list", "No filter named 'batch'"),
+        ("'x' | attr('__class__')", "No filter named 'attr'"),
+        ("fact.rows | random", "No filter named 'random'"),
+        ("(" * 3000 + "1" + ")" * 3000, "recursion"),
+        ("not " * 1900 + "1", "recursion"),
+        ("x" + "|default" * 250, "nested parentheses"),
+        ("9" * 5000, "4300 digits"),
+        ("1" + "~1" * 5000, "longer than 8,000 characters"),
+    ],
+)
+def test_what_is_not_for_rules(attack: str, what: str) -> None:
+    assert what in str(_result(attack))
+
+
+@pytest.mark.parametrize(
+    ("attack", "what"),
+    [
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "macro"),
+        ("{% block a %}{{ self.a() }}{% endblock %}", "block"),
+        ("{% include 'x' %}", "include"),
+        ("{% import 'x' as x %}", "import"),
+        ("{% extends 'x' %}", "extends"),
+        ("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", "a loop"),
+        ("{% for x in y %}" * 3 + "{% endfor %}" * 3, "a loop inside 2 others"),
+        ("{% for x in y %}" * 25 + "{% endfor %}" * 25, "a loop inside 2 others"),
+        ("{% if 1 %}" * 200 + "{% endif %}" * 200, "indentation"),
+        ("{% filter upper %}x{% endfilter %}", "filterblock"),
+        ("{% call who() %}{% endcall %}", "callblock"),
+        ("{% set x %}x{% endset %}", "assignblock"),
+        ("{% set f = fact.text.center %}{{ f(9) }}", "f()"),
+        ("{{ fact.rows.pop() }}", ".pop()"),
+    ],
+)
+def test_what_is_not_for_texts(attack: str, what: str) -> None:
+    with pytest.raises(RuleError, match="x: not a template") as refusal:
+        template(attack, "x")
+    assert what in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "{% set x = fact.text %}" + "{% set x = x ~ x %}" * 40 + "{{ x }}",
+        "{% set x = fact.text %}" + "{% set x = x + x %}" * 40 + "{{ x }}",
+        "{% set x = fact.rows %}" + "{% set x = x + x %}" * 40 + "{{ x | length }}",
+        "{% set x = fact.text %}" + "{% set x = x | list | join(x) %}" * 9 + "{{ x }}",
+        "{{ " + "fact.text" + " | join('aaaaaaaaaa')" * 40 + " }}",
+        "{% set x = 99999999999 %}" + "{% set x = x * x %}" * 40 + "{{ x > 1 }}",
+        "{% for x in fact.long %}{% for y in fact.long %}{% endfor %}{% endfor %}",
+        "{% for x in fact.long %}{{ fact.long }}{% endfor %}",
+        "{% for x in fact.long %}" + "{{ fact.text }}" * 50 + "{% endfor %}",
+    ],
+)
+def test_a_text_may_do_so_much(bomb: str) -> None:
+    names = {"fact": {"text": "aaaaaaaaaa", "rows": [1, 2, 3], "long": list(range(5000))}}
+    started = time.process_time()
+    assert "more than 1,000,000 steps" in template(bomb)(names)
+    assert time.process_time() - started < 10
+    assert template("{{ fact.text ~ 1 }}")(names) == "aaaaaaaaaa1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ fact.text | truncate(-5) }}",
+        "{{ in_stack(fact.rows, 1) }}",
+        "{{ callee(fact.rows, none) }}",
+        "{{ release_at_least('1.2.3-4', 5) }}",
+        "{{ 1 / 0 }}",
+        "{{ [1, 'a'] | sort }}",
+        "{{ fact.rows | sum(start='') }}",
+    ],
+)
+def test_values_that_do_not_suit_a_text_are_said(text: str) -> None:
+    said = template(text, "x")({"fact": {"text": "aaaaaaaaaa", "rows": [1, 2, 3]}})
+    assert said.startswith("(text of x could not be made: ")
+    assert _result(text.strip("{} ")) is False
 
 
 def test_a_condition_that_is_none_names_its_file() -> None:

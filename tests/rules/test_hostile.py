@@ -9,7 +9,7 @@ from rdmadiag.errors import RuleError
 from rdmadiag.logs.compiled import compile_events
 from rdmadiag.logs.vocabulary import Vocabulary
 from rdmadiag.rules import precompiled
-from rdmadiag.rules.load import read_yaml, rules_version
+from rdmadiag.rules.load import load_diagnoses, read_yaml, rules_version
 from rdmadiag.rules.precompiled import COMPILED
 from rdmadiag.rules.schema import EventFile
 
@@ -123,3 +123,15 @@ def test_sample_fields_are_plain_values(file: Path) -> None:
     file.write_text(EVENT.replace("degrees'}]", "degrees', fields: {angle: [1]}}]"))
     with pytest.raises(RuleError, match=r"samples.match\[0\].fields"):
         read_yaml(file, EventFile)
+
+
+def test_a_bad_text_is_told_before_anything_is_read(file: Path) -> None:
+    """Not when it is first used: the report on all the rest would be lost."""
+    folder = file.parent.parent / "diagnoses"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(
+        "{id: mine, title: t, subsystem: t, severity: info, clues: {}, verdict: {}, summary: s,"
+        " explanation: '{{ s | center(9) }}'}"
+    )
+    with pytest.raises(RuleError, match=r"mine.yaml: explanation: not a template"):
+        load_diagnoses([file.parent.parent])
