@@ -1,12 +1,14 @@
 """Lines as text: what transport and terminals did to them is undone."""
 
 import binascii
+import html
 import re
 from dataclasses import dataclass
 
 LINE = 64 << 10
 
 _CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#(?:34|39|x2[27]));")
 _NULS = re.compile(rb"\0{8,}")
 _PADDING = re.compile(r"(?<=\w) {60,}(?=[\w=])")
 _LEAD = re.compile(rb"[ \t]*(?:>[ \t]?)*")
@@ -57,6 +59,8 @@ def text_of(raw: bytes) -> list[str]:
     text = raw.decode("utf-8", "backslashreplace").replace("\0", "").removeprefix("\ufeff")
     if "                                                            " in text:
         text = _PADDING.sub("", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
     if "\r" not in text:
         return [text]
     return [t for t in text.strip("\r").split("\r") if t] or [""]

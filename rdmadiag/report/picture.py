@@ -166,6 +166,8 @@ def _cq_error(drawn: Picture, fields: Mapping[str, Any]) -> None:
     name = _text(fields, "device") or _text(fields, "pci")
     drawn.device = drawn.device or [name or "HCA"]
     cqn = fields.get("cqn")
+    if cqn is None:
+        return
     number = f"0x{cqn:06x}" if isinstance(cqn, int) else value_text(cqn)
     drawn.queues.insert(0, ("CQ in error", number, True))
 

@@ -16,7 +16,7 @@ class Match:
     A clue that was found, as conditions and texts see it.
 
     A field of the fact is an item (``drop.reason``); besides there are ``seen`` (how many matched), ``moment``,
-    ``rows`` (the fields of each), ``line`` (the raw text), ``host`` and ``kind``.
+    ``rows`` (the fields of each), ``kinds`` (the kind of each), ``line`` (the raw text), ``host`` and ``kind``.
     """
 
     __slots__ = ("fact", "facts")
@@ -56,6 +56,11 @@ class Match:
     def kind(self) -> str:
         """Kind of the chosen one."""
         return self.fact.kind
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of all that matched."""
+        return [f.kind for f in self.facts]
 
     @property
     def host(self) -> str:

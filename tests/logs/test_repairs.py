@@ -159,6 +159,11 @@ def test_escape_sequences_of_a_terminal(read):
     assert "\x1b[33m" in log.facts[0].text
 
 
+def test_entities_of_a_web_page(read):
+    log = read(f"{HEAD}&lt;10.0.0.1,10.0.0.2&gt; &#39;a&amp;b&#39; &quot;c&quot; &#27;[2J &bogus;\n")
+    assert log.messages == ["<10.0.0.1,10.0.0.2> 'a&b' \"c\" &#27;[2J &bogus;"]
+
+
 def test_nul_blocks_of_a_power_cut(read):
     log = read(f"{HEAD}one\n".encode() + b"\0" * 5000 + f"{HEAD}two\nrest".encode() + b"\0" * 100)
     assert log.messages[:2] == ["one", "two"]

@@ -155,6 +155,13 @@ def test_subject(subject, text):
     assert view.subject_text(subject) == text
 
 
+def test_a_queue_whose_number_is_not_known_is_not_drawn():
+    (row,) = (e for e in finding_a().evidence if e.kind == "hca.cq_error")
+    unnamed = msgspec.structs.replace(row, fields=row.fields | {"cqn": None})
+    finding = msgspec.structs.replace(finding_a(), evidence=[unnamed])
+    assert picture(finding).queues == []
+
+
 def test_picture_of_the_stuck_connection():
     drawn = picture(finding_a())
     assert (drawn.here, drawn.there, drawn.state, drawn.up) == (
