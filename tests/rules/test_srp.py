@@ -91,6 +91,19 @@ def test_errors_of_a_lost_connection_are_told_with_it(status: int, own: bool) ->
     assert bool(results["hca-completion-error"].fired) == own
 
 
+@pytest.mark.parametrize(
+    ("fields", "own"),
+    [({}, False), ({"qp": 19}, True), ({"device": "rxe1"}, True), ({"status": 4}, True)],
+    ids=["a channel's", "another queue pair", "another device", "a key"],
+)
+def test_what_the_driver_says_of_a_channel_is_told_with_it(
+    fields: dict[str, Any], own: bool
+) -> None:
+    lost = target(device="rxe0", channels=[{"qp_num": 18, "qp_state": "ERR"}])
+    error = event("hca.completion_error", **{"device": "rxe0", "qp": 18, "status": 12} | fields)
+    assert bool(run([GONE, ERRORS], lost, error)["hca-completion-error"].fired) == own
+
+
 def test_queue_pair_in_error_is_told_of_a_channel_that_is_still_called_connected() -> None:
     channels = [{"qp_state": "ERR"}, {"qp_state": "RTS"}]
     (found,) = run(GONE, target(channels=channels, connected=2))["srp-target-gone"].fired
