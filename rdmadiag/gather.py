@@ -16,6 +16,7 @@ from rdmadiag.inputs.files import STDIN, Target, expand
 from rdmadiag.inputs.opening import open_target
 from rdmadiag.inputs.source import Source
 from rdmadiag.logs.options import LogOptions
+from rdmadiag.logs.timed import tell_given_up
 from rdmadiag.logs.vocabulary import Vocabulary
 from rdmadiag.progress import Progress, Task
 from rdmadiag.rules.load import rule_dirs
@@ -65,6 +66,7 @@ class Gatherer:
             if len(dumps) < len(targets):
                 self._read_logs([t for t in targets if t not in dumps], done)
         _refuse_nothing(self.collected.inputs)
+        tell_given_up(self.collected)
         merge(self.collected)
         return self.collected
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import regex
 
 from rdmadiag.errors import RuleError
 from rdmadiag.knowledge.base import read_fixes
@@ -14,7 +13,7 @@ from rdmadiag.knowledge.kernels import parse_kernel
 from rdmadiag.knowledge.lines import matches
 from rdmadiag.knowledge.versions import branch, parse_number
 from rdmadiag.lazy import Lazy
-from rdmadiag.logs.patterns import nested_quantifier
+from rdmadiag.logs.patterns import PatternError, loosen_blanks, usable
 from rdmadiag.rules.schema import Fix, FixedIn, FixFile, Mark, Signature
 
 _TREE = Lazy(
@@ -142,12 +141,9 @@ def _mark(mark: Mark) -> Iterator[str]:
 
 def _pattern(pattern: str, samples: Sequence[str]) -> Iterator[str]:
     try:
-        regex.compile(pattern)
-    except regex.error as error:
+        usable(loosen_blanks(pattern))
+    except PatternError as error:
         yield f"pattern: {error}"
-        return
-    if slow := nested_quantifier(pattern):
-        yield f"pattern: {slow} may take for ever"
         return
     if not samples:
         yield "samples: there is none"

@@ -3,15 +3,11 @@
 from collections.abc import Iterator
 from functools import cache
 
-import regex
-
 from rdmadiag.logs.patterns import fixed_runs, loosen_blanks
+from rdmadiag.logs.timed import TimedPatterns
 from rdmadiag.rules.schema import Fix, LogLine
 
-
-@cache
-def _compiled(pattern: str) -> "regex.Pattern[str]":
-    return regex.compile(loosen_blanks(pattern))
+_PATTERNS = TimedPatterns(loosen_blanks)
 
 
 @cache
@@ -23,7 +19,15 @@ def certain(pattern: str) -> str:
 def matches(pattern: str, text: str) -> bool:
     """Tell whether *text* holds what *pattern* says; a blank stands for any run of blanks, as in event rules."""
     plain = " ".join(text.split())
-    return certain(pattern) in plain and _compiled(pattern).search(plain) is not None
+    return _found(pattern, plain)
+
+
+def _found(pattern: str, plain: str) -> bool:
+    """Search what may be there; a pattern that takes too long finds nothing, and nothing rests on its absence."""
+    try:
+        return certain(pattern) in plain and _PATTERNS.search(pattern, plain) is not None
+    except TimeoutError:
+        return False
 
 
 class LineIndex:
@@ -36,5 +40,5 @@ class LineIndex:
         """Yield the entries that have a line which *text* is."""
         plain = " ".join(text.split())
         for line, fix in self._rows:
-            if plain and certain(line.pattern) in plain and _compiled(line.pattern).search(plain):
+            if plain and _found(line.pattern, plain):
                 yield fix, line

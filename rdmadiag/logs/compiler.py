@@ -21,8 +21,8 @@ from rdmadiag.logs.patterns import (
     fixed_runs,
     index_word,
     loosen_blanks,
-    nested_quantifier,
     typed_groups,
+    usable,
 )
 from rdmadiag.logs.words import points_to_rdma
 from rdmadiag.rules.load import read_yaml
@@ -56,11 +56,9 @@ def compile_pattern(rule: EventRule, where: str) -> tuple[str, dict[str, str], s
     try:
         typed, types = typed_groups(rule.pattern)
         pattern = loosen_blanks(typed)
-        index = regex.compile(pattern).groupindex
-    except (PatternError, regex.error) as error:
+        index = usable(pattern).groupindex
+    except PatternError as error:
         raise RuleError(f"{where}.pattern: {error}") from error
-    if bad := nested_quantifier(pattern):
-        raise RuleError(f"{where}.pattern: a repeat inside a repeat: {bad}")
     if missing := set(rule.fields) - set(index):
         raise RuleError(f"{where}.fields.{min(missing)}: the pattern has no such group")
     kinds = dict.fromkeys(index, "str") | types | dict(rule.fields)
@@ -145,11 +143,9 @@ def _driver(path: Path, name: str, content: EventFile) -> CompiledDriver:
 def _prefix(pattern: str, where: str) -> str:
     try:
         prefix = loosen_blanks(typed_groups(pattern)[0])
-        regex.compile(prefix)
-    except (PatternError, regex.error) as error:
+        usable(prefix)
+    except PatternError as error:
         raise RuleError(f"{where}: {error}") from error
-    if bad := nested_quantifier(prefix):
-        raise RuleError(f"{where}: a repeat inside a repeat: {bad}")
     return prefix
 
 

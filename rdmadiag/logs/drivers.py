@@ -2,15 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.alike import needle
 from rdmadiag.logs.compiled import CompiledDriver, Format, Rule
-from rdmadiag.logs.timed import compiled
-
-if TYPE_CHECKING:
-    import regex
+from rdmadiag.logs.timed import GIVEN_UP, TimedPatterns
 
 MESSAGE_KIND = "rdma.message"
 
@@ -29,22 +25,15 @@ class Match:
 
 
 class Driver:
-    """How the messages of a driver begin, with its patterns compiled when they are first needed."""
+    """How the messages of a driver begin."""
 
-    def __init__(self, driver: CompiledDriver) -> None:
+    def __init__(self, driver: CompiledDriver, patterns: TimedPatterns) -> None:
         self.name = driver.name
         self.subsystem = driver.subsystem
         self.rule = message_rule(driver.subsystem)
         self._literals = driver.literals
-        self._texts = driver.prefix, driver.own
-
-    @cached_property
-    def _prefix(self) -> "regex.Pattern[str]":
-        return compiled(self._texts[0])
-
-    @cached_property
-    def _own(self) -> "regex.Pattern[str] | None":
-        return compiled(self._texts[1]) if self._texts[1] else None
+        self._prefix, self._own = driver.prefix, driver.own
+        self._patterns = patterns
 
     def may_begin(self, shape: str) -> bool:
         """Tell whether a message of this shape may be one of this driver's."""
@@ -55,15 +44,20 @@ class Driver:
         return [needle(x) for x in self._literals]
 
     def begins(self, message: str) -> "Begin | None":
-        """Return how the message begins, when it may be this driver's and the prefilter would have found it."""
+        """
+        Return how the message begins, when it may be this driver's and the prefilter would have found it.
+
+        :raises TimeoutError: If that takes too long to tell.
+        """
         if not any(x in message for x in self._literals):
             return None
-        found = self._prefix.match(message)
+        found = self._patterns.match(self._prefix, message)
         if found is None:
             return None
         groups = found.groupdict()
         device = groups.get("device") or groups.get("name") or groups.get("pci")
-        return Begin(self, device, bool(self._own and self._own.match(message)))
+        own = self._own and self._patterns.match(self._own, message)
+        return Begin(self, device, bool(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +84,23 @@ class Begin:
 
 
 def message_rule(subsystem: str) -> Rule:
+    """Return the rule of messages that are only recognised."""
+    return _rule(
+        MESSAGE_KIND, subsystem, "A message of RDMA code that no event rule describes further."
+    )
+
+
+def given_up(kind: str) -> Match:
+    """Return that it could not be told whether a message gives a fact of *kind*."""
+    return Match(_rule(GIVEN_UP, "log", "A pattern took too long on a message."), {"rule": kind})
+
+
+def _rule(event: str, subsystem: str, meaning: str) -> Rule:
     return Rule(
-        event=MESSAGE_KIND,
+        event=event,
         subsystem=subsystem,
         level="info",
-        meaning="A message of RDMA code that no event rule describes further.",
+        meaning=meaning,
         pattern="",
         types={},
         set={},

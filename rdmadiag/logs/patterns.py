@@ -29,6 +29,8 @@ TYPES: dict[str, tuple[str, str]] = {
 MIN_LITERAL = 4
 MAX_LITERAL = 40
 MAX_PATTERN = 2000
+MAX_EXPANDED = 4 * MAX_PATTERN
+"""Characters of a pattern of which typed groups and blanks are written out."""
 
 _TYPED = regex.compile(r"%\{(?P<type>\w+):(?P<name>[a-z]\w*)\}")
 _TOKEN = regex.compile(
@@ -94,6 +96,23 @@ def loosen_blanks(pattern: str) -> str:
         else:
             out.append(text)
     return "".join(out) + (r"\s+" if blank else "")
+
+
+def usable(pattern: str) -> "regex.Pattern[str]":
+    """
+    Return the compiled *pattern*.
+
+    :raises PatternError: If it does not compile, or could take exponential time.
+    """
+    if len(pattern) > MAX_EXPANDED:
+        raise PatternError(f"longer than {MAX_EXPANDED} characters")
+    try:
+        found: regex.Pattern[str] = regex.compile(pattern)
+    except (regex.error, RecursionError) as error:
+        raise PatternError(str(error)) from error
+    if bad := nested_quantifier(pattern):
+        raise PatternError(f"a repeat inside a repeat may take for ever: {bad}")
+    return found
 
 
 def nested_quantifier(pattern: str) -> str:

@@ -9,7 +9,7 @@ from rdmadiag.errors import RuleError
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.alike import Shapes, is_kept, needle
 from rdmadiag.logs.compiled import Compiled, Format, Rule, read_compiled
-from rdmadiag.logs.drivers import MESSAGE_KIND, Begin, Driver, Match
+from rdmadiag.logs.drivers import MESSAGE_KIND, Begin, Driver, Match, given_up
 from rdmadiag.logs.fields import convert, counter_difference
 from rdmadiag.logs.formats import format_pattern
 from rdmadiag.logs.starters import STARTERS
@@ -34,6 +34,8 @@ class Vocabulary:
 
     def __init__(self, parts: Iterable[Compiled]) -> None:
         """:param parts: The shipped rules first; what comes later is tried first and replaces its like."""
+        self._patterns = TimedPatterns()
+        self._format_patterns = TimedPatterns(format_pattern)
         self._tables: dict[str, dict[str, str]] = {}
         rules: dict[tuple[str, str], Rule] = {}
         self._formats: list[Format] = []
@@ -43,13 +45,11 @@ class Vocabulary:
             own = {(r.event, r.pattern): r for r in part.rules}
             rules = own | {k: r for k, r in rules.items() if k not in own}
             self._formats += part.formats
-            self._drivers |= {d.name: Driver(d) for d in part.drivers}
+            self._drivers |= {d.name: Driver(d, self._patterns) for d in part.drivers}
             self._driver_literals += [x for d in part.drivers for x in d.literals]
             self._tables |= part.tables
         self.rules = list(rules.values())
         self._driver_literals = list(dict.fromkeys(self._driver_literals))
-        self._patterns = TimedPatterns()
-        self._format_patterns = TimedPatterns(format_pattern)
         self._shapes = Shapes(self._candidates)
         self._index_rules()
 
@@ -171,7 +171,10 @@ class Vocabulary:
         matches = list(self._match_rules(message, candidates.rules))
         if matches or not (candidates.formats or candidates.drivers):
             return matches
-        found = self._match_format(message, candidates)
+        try:
+            found = self._match_format(message, candidates)
+        except TimeoutError:
+            found = given_up(MESSAGE_KIND)
         return [found] if found else []
 
     def _match_rules(self, message: str, candidates: list[int]) -> Iterator[Match]:
@@ -180,7 +183,11 @@ class Vocabulary:
             rule = self.rules[number]
             if not _plausible(rule, message) or not self._has_word(number, message):
                 continue
-            found = self._patterns.search(rule.pattern, message)
+            try:
+                found = self._patterns.search(rule.pattern, message)
+            except TimeoutError:
+                yield given_up(rule.event)
+                continue
             if found and not any(a < found.end() and found.start() < b for a, b in taken):
                 taken.append(found.span())
                 yield Match(rule, self._fields(rule, found.groupdict()))

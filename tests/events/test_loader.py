@@ -6,8 +6,10 @@ import yaml
 
 from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
+from rdmadiag.gather import Gatherer
 from rdmadiag.logs.compiled import compile_events, read_compiled
 from rdmadiag.logs.samples import check_samples
+from rdmadiag.logs.timed import GIVEN_UP, PATIENCE
 from rdmadiag.logs.vocabulary import Vocabulary
 from rdmadiag.rules.precompiled import COMPILED
 
@@ -117,14 +119,56 @@ def test_harmless_repeats_are_not(rules, pattern):
     Vocabulary.load([rules({**RULE, "pattern": pattern})])
 
 
-def test_a_pattern_that_is_slow_all_the_same_is_given_up(rules, monkeypatch):
+SLOW = ".*.*.*.*.*.*.*.*.*.*.*.*=.*degrees"
+SLOW_RULE = {
+    **RULE,
+    "pattern": f"tilter {SLOW}",
+    "literal": "tilter ",
+    "samples": {"match": [{"text": "tilter a=degrees"}], "miss": ["x"]},
+}
+SLOW_DRIVER = {
+    "tilter": {
+        "subsystem": "test",
+        "prefix": "tilter",
+        "literals": ["tilter"],
+        "own": f"tilter {SLOW}",
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [({"events": [SLOW_RULE]}, "hca.tilted"), ({"drivers": SLOW_DRIVER}, "rdma.message")],
+)
+def test_a_pattern_that_is_slow_all_the_same_is_given_up(rules, monkeypatch, given, rule):
     monkeypatch.setattr("rdmadiag.logs.timed.TIMEOUT", 0.05)
-    slow = {**RULE, "pattern": "tilter .*.*.*.*.*.*.*.*.*.*.*.*=.*degrees", "literal": "tilter "}
-    vocabulary = Vocabulary.load(
-        [rules({**slow, "samples": {"match": [{"text": "tilter a=degrees"}], "miss": ["x"]}})]
-    )
-    assert vocabulary.match("tilter " + "a b " * 2000) == []
-    assert vocabulary.timeouts == 1
+    vocabulary = Vocabulary.load([rules(*given.pop("events", ()), **given)])
+    for n in range(200):  # each of them would take a while
+        [found] = vocabulary.match(f"tilter {n}" + "a b " * 2000)
+        assert (found.rule.event, found.fields) == (GIVEN_UP, {"rule": rule})
+    assert vocabulary.timeouts == PATIENCE
+
+
+def test_what_was_given_up_is_said(rules, monkeypatch, tmp_path):
+    monkeypatch.setattr("rdmadiag.logs.timed.TIMEOUT", 0.05)
+    log = tmp_path / "messages"
+    line = "Sep 29 22:32:33 n1 kernel: tilter " + "a b " * 2000
+    log.write_text(f"{line}\n" * 20 + "Sep 29 22:32:34 n1 kernel: tilter a=degrees\n")
+    found = Gatherer([rules(SLOW_RULE)]).gather([str(log)])
+    assert "the pattern of hca.tilted takes too long: not tried on 21 messages" in [
+        p.what for p in found.inputs[0].problems
+    ]
+    assert [c.status for c in found.coverage if c.kind == "hca.tilted"] == ["partial"]
+    assert GIVEN_UP not in {f.kind for f in found.facts}
+
+
+@pytest.mark.parametrize("pattern", ["(" * 900 + "tilted" + ")" * 900, "tilted(?<!"])
+def test_a_pattern_that_does_not_compile_is_named(rules, pattern):
+    with pytest.raises(RuleError, match=r"events\[0\].pattern"):
+        Vocabulary.load([rules({**RULE, "pattern": pattern, "literal": "tilted"})])
+    bad = {"tilter": {"subsystem": "test", "prefix": pattern, "literals": ["tilter"]}}
+    with pytest.raises(RuleError, match=r"drivers.tilter.prefix"):
+        Vocabulary.load([rules(drivers=bad)])
 
 
 def test_broken_yaml_names_file_and_line(tmp_path):

@@ -105,6 +105,18 @@ def test_a_file_that_is_not_there(tmp_path: Path):
         ("signature: {basis: trace}", "says trace, but there is no stack"),
         ("signature: {log: [{pattern: '(', samples: [x]}]}", "signature.log[0]: pattern"),
         ("signature: {log: [{pattern: '(a+)+b', samples: [ab]}]}", "may take for ever"),
+        (
+            f"signature: {{log: [{{pattern: '{'(' * 900}{')' * 900}', samples: [x]}}]}}",
+            "log[0]: pattern",
+        ),
+        (
+            f"signature: {{log: [{{pattern: '{'a' * 9000}', samples: [x]}}]}}",
+            "longer than 8000 characters",
+        ),
+        (
+            f"log_marks: [{{pattern: '.*.*.*.*.*.*.*.*.*.*=.*z', samples: [{'a ' * 4000}]}}]",
+            "samples: does not match",
+        ),
         ("signature: {log: [{pattern: abc, samples: [xyz]}]}", "samples: does not match: xyz"),
         ("signature: {log: [{pattern: abc, samples: []}]}", "samples: there is none"),
         ("log_marks: [{pattern: abc, samples: [xyz]}]", "log_marks[0]: samples: does not match"),
