@@ -160,7 +160,9 @@ def test_escape_sequences_of_a_terminal(read):
 
 
 def test_entities_of_a_web_page(read):
-    log = read(f"{HEAD}&lt;10.0.0.1,10.0.0.2&gt; &#39;a&amp;b&#39; &quot;c&quot; &#27;[2J &bogus;\n")
+    log = read(
+        f"{HEAD}&lt;10.0.0.1,10.0.0.2&gt; &#39;a&amp;b&#39; &quot;c&quot; &#27;[2J &bogus;\n"
+    )
     assert log.messages == ["<10.0.0.1,10.0.0.2> 'a&b' \"c\" &#27;[2J &bogus;"]
 
 
