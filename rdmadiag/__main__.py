@@ -20,29 +20,33 @@ def main() -> None:
     """
     _fill_standard_files()
     _end_in_order()
+    sys.exit(_status())
+
+
+def _status() -> int:
+    """Run the command line; return the exit status."""
     from rdmadiag.errors import UserError
 
     try:
-        status = _run()
+        return _run()
     except UserError as error:
-        status = _say(f"rdmadiag: {error}", 2)
+        return _say(f"rdmadiag: {error}", 2)
     except KeyboardInterrupt:
-        status = 130
+        return 130
     except BrokenPipeError:
         # The reader of our output has gone: nothing is left to say, and flushing at exit must not try to.
         from rdmadiag.commands.output import forget_stdout
 
         forget_stdout()
-        status = 141
+        return 141
     except MemoryError as error:
         # What the program held goes first: saying something takes memory too.
         error.__traceback__ = error.__context__ = error.__cause__ = None
-        status = _say(f"rdmadiag: {_too_little_memory()}", 2)
+        return _say(f"rdmadiag: {_too_little_memory()}", 2)
     except (OSError, ImportError) as error:
-        status = _denied(error)
+        return _denied(error)
     except Exception as error:  # noqa: BLE001 - the one place: no traceback reaches a user
-        status = _internal(error)
-    sys.exit(status)
+        return _internal(error)
 
 
 def _fill_standard_files() -> None:

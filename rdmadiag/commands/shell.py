@@ -6,6 +6,7 @@ import sys
 from code import InteractiveInterpreter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,15 @@ def shell(
     if script is not None and program is not None:
         return _run_script(dump.prog, *program, script, names(default_globals(dump.prog)))
 
-    def banner(given: str) -> str:
-        return (
-            f"{given}\n>>> from rdmadiag.vmcore.helpers import *  # every module of it\n"
-            f"# dump: the opened dump; report: the findings, also by %rdmadiag\n{summary(report)}"
-        )
-
-    run_interactive(dump.prog, banner_func=banner, globals_func=names)
+    run_interactive(dump.prog, banner_func=partial(_banner, report), globals_func=names)
     return 0
+
+
+def _banner(report: Report, given: str) -> str:
+    return (
+        f"{given}\n>>> from rdmadiag.vmcore.helpers import *  # every module of it\n"
+        f"# dump: the opened dump; report: the findings, also by %rdmadiag\n{summary(report)}"
+    )
 
 
 class _Runner(InteractiveInterpreter):

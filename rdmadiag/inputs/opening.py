@@ -63,31 +63,35 @@ def _open(name: str, archive: str, limits: Limits) -> Iterator[Source]:
     source = Source(name, "unknown", Kind.EMPTY, path=path, archive=archive)
     if archive and interest(os.path.relpath(name, archive)) is Interest.NO:
         return
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISSOCK(mode) or str(path.absolute()) == KCORE:
-            source.kind = "live"
-            yield source
-            return
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(
-            mode
-        ):  # /dev/zero never ends; a terminal is read as -
-            source.problems.append(Problem("is a device, not a file", name))
-            yield source
-            return
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        source.problems.append(Problem(f"cannot be read: {error.strerror}", name))
+    fd = _descriptor(source, path)
+    if fd is None:
         yield source
         return
     with os.fdopen(fd, "rb") as file:
         _describe(source, fd, name)
-        if stat.S_ISREG(mode) and source.size:
+        if stat.S_ISREG(os.fstat(fd).st_mode) and source.size:
             stream: Stream = FileStream(fd, source.report)
         else:
             os.set_blocking(fd, True)
             stream = PipeStream(file, source.report)
         yield from _by_content(source, stream, limits)
+
+
+def _descriptor(source: Source, path: Path) -> int | None:
+    """Open a file; return ``None`` where there is nothing to be read here: it is noted in *source* why."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISSOCK(mode) or str(path.absolute()) == KCORE:
+            source.kind = "live"
+            return None
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            # /dev/zero never ends; a terminal is read as -
+            source.problems.append(Problem("is a device, not a file", source.name))
+            return None
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        source.problems.append(Problem(f"cannot be read: {error.strerror}", source.name))
+        return None
 
 
 def _describe(source: Source, fd: int, name: str) -> None:

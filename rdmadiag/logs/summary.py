@@ -98,8 +98,12 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
         yield Problem("records with no wall clock: --since and --until do not apply to them", name)
     if part.foreign:
         yield Problem(f"a log of {part.foreign}, not of Linux", name, remark=True)
-    if part is not series.parts[-1]:
-        return
+    if part is series.parts[-1]:
+        yield from _problems_of_all(series, name)
+
+
+def _problems_of_all(series: "Series", name: str) -> Iterator[Problem]:
+    """Iterate over what concerns all parts; it is said of the last one."""
     if series.clock.guessed_year is not None:
         yield Problem(
             f"dates without a year: {series.clock.guessed_year} was assumed for the last record",

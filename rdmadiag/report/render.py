@@ -1,5 +1,6 @@
 """All formats by name; a renderer, and what it needs, is only imported when it is used."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -26,28 +27,10 @@ def render(
     :param whole: Whether the ``text`` format keeps lines of the evidence unbroken: nobody reads it on a terminal.
     :param templates: Folder whose files stand in for the shipped templates of the ``html`` format.
     """
-    match format:
-        case "text":
-            from rdmadiag.report import text
-
-            return text.render(report, width, color, whole)
-        case "html":
-            from rdmadiag.report import html
-
-            return html.render(report, templates)
-        case "markdown":
-            from rdmadiag.report import markdown
-
-            return markdown.render(report)
-        case "sarif":
-            from rdmadiag.report import sarif
-
-            return sarif.render(report)
-        case "junit":
-            from rdmadiag.report import junit
-
-            return junit.render(report)
-        case "json":
-            from rdmadiag.report import json
-
-            return json.render(report)
+    renderer = import_module(f"rdmadiag.report.{format}")
+    options: tuple[object, ...] = ()
+    if format == "text":
+        options = width, color, whole
+    elif format == "html":
+        options = (templates,)
+    return str(renderer.render(report, *options))

@@ -72,10 +72,7 @@ def extract(
     :raises UserError: if the dump cannot be read, or *out* is the dump itself or cannot be written
     """
     core = read_dump_files(path)
-    if core.kind == "live":
-        raise UserError(f"{path}: a capsule is cut out of a dump, not of the running system")
-    if out.exists() and any(out.samefile(part.path) for part in core.parts or (core,)):
-        raise UserError(f"{out}: is the dump itself")
+    _refuse(core, out)
     recorder = _Recorder(open_program(core))
     _tell_tables(core, recorder.source)
     linear = recorder.source.core_dump_path is None
@@ -90,6 +87,14 @@ def extract(
         return _write(out, contents, lambda part: _check(part, problems, run, debuginfo))
     except OSError as error:
         raise UserError(f"{out}: {error.strerror}") from error
+
+
+def _refuse(core: CoreFile, out: Path) -> None:
+    """Raise UserError if the capsule cannot be had, or would replace the dump."""
+    if core.kind == "live":
+        raise UserError(f"{core.path}: a capsule is cut out of a dump, not of the running system")
+    if out.exists() and any(out.samefile(part.path) for part in core.parts or (core,)):
+        raise UserError(f"{out}: is the dump itself")
 
 
 def _tell_tables(core: CoreFile, source: Program) -> None:

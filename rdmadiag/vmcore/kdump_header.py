@@ -32,6 +32,10 @@ INCOMPLETE, EXCLUDED_VMEMMAP = 0x8, 0x10
 """``DUMP_DH_COMPRESSED_INCOMPLETE`` and ``DUMP_DH_EXCLUDED_VMEMMAP`` of the status."""
 
 _CHUNK = 24 << 16
+_HEADER = "<8xi412xIiiII16xi"
+"""What is wanted of the first header: version, status, sizes, number of CPUs."""
+_SUB_HEADER, _SUB_HEADER_SIZE = (("<Qi", 0), ("<6Q", 32)), 104
+"""What is wanted of the second: base and level; places and sizes of VMCOREINFO, notes, erased information."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +98,12 @@ def parse_header(read: FileReader) -> KdumpHeader:
     :raises ValueError: if they cannot be right
     """
     raw = read(0, 464)
-    (version,) = struct.unpack_from("<i", raw, 8)
-    status, block, sub, bitmap, mapnr = struct.unpack_from("<IiiII", raw, 424)
-    (nr_cpus,) = struct.unpack_from("<i", raw, 460)
+    version, status, block, sub, bitmap, mapnr, nr_cpus = struct.unpack_from(_HEADER, raw)
     if not 512 <= block <= 1 << 20 or sub < 1:
         raise ValueError("the kdump header is damaged")
-    more = read(block, 104)
-    phys_base, level, split, start, end = struct.unpack_from("<QiiQQ", more)
-    places = struct.unpack_from("<6Q", more, 32)
-    if version >= 6:
-        start, end, mapnr = struct.unpack_from("<3Q", more, 80)
+    more = read(block, _SUB_HEADER_SIZE)
+    (phys_base, level), places = (struct.unpack_from(form, more, at) for form, at in _SUB_HEADER)
+    part, mapnr = _frames(more, version, mapnr)
     return KdumpHeader(
         version=version,
         utsname=raw[12:402],
@@ -115,11 +115,19 @@ def parse_header(read: FileReader) -> KdumpHeader:
         dump_level=level,
         phys_base=phys_base,
         max_mapnr=mapnr,
-        part=range(start, max(start, end)) if split else None,
+        part=part,
         vmcoreinfo=places[0:2],
         notes=places[2:4],
         eraseinfo=places[4:6],
     )
+
+
+def _frames(more: bytes, version: int, mapnr: int) -> tuple[range | None, int]:
+    """Return the page frames of a part of a split dump, and how many there are in all; numbers of 64 bits since version 6."""
+    split, start, end = struct.unpack_from("<iQQ", more, 12)
+    if version >= 6:
+        start, end, mapnr = struct.unpack_from("<3Q", more, 80)
+    return range(start, max(start, end)) if split else None, mapnr
 
 
 def marks_of(header: KdumpHeader) -> Iterator[Problem]:

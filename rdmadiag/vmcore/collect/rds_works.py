@@ -64,12 +64,7 @@ def add_works(view: View, cp: Object, row: Row) -> None:
     if connector and not (works.one and _is_going_down(row)):
         task = view.tasks.named(connector.task)
         row.fields["connect_task"] = task.pid if task else None
-    down = row.value("shutdown_pending", lambda: work_pending(works.down) and worker is None)
-    connect = row.value("connect_pending", lambda: work_pending(works.connect.work))
-    if works.one:
-        going_down = _is_going_down(row)
-        down, connect = bool(down and going_down), bool(connect and not going_down)
-    row.fields |= {"shutdown_pending": down, "connect_pending": connect}
+    _add_pending(works, worker, row)
     row.read("reconnect_timer", lambda: _timer_runs(cp, works))
     row.fields["behind_task"] = _behind(view, works)
     if row.read("shutdown_waiting", lambda: _waits_as_work(cp)) and not worker:
@@ -77,6 +72,16 @@ def add_works(view: View, cp: Object, row: Row) -> None:
             "shutdown_wait_seconds": row.fields.get("down_seconds"),
             "shutdown_wait_clock": "reconnect_start",
         }
+
+
+def _add_pending(works: _Works, worker: Worker | None, row: Row) -> None:
+    """Add which of a path's works are queued."""
+    down = row.value("shutdown_pending", lambda: work_pending(works.down) and worker is None)
+    connect = row.value("connect_pending", lambda: work_pending(works.connect.work))
+    if works.one:
+        going_down = _is_going_down(row)
+        down, connect = bool(down and going_down), bool(connect and not going_down)
+    row.fields |= {"shutdown_pending": down, "connect_pending": connect}
 
 
 def _works(cp: Object) -> _Works:

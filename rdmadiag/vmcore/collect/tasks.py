@@ -42,18 +42,13 @@ def _fact(view: View, task: TaskRow) -> Fact:
         "functions": stack.functions,
         "modules": stack.modules,
     }
-    if stack.problem:
-        row.problems.append(f"stack: {stack.problem}")
+    row.problems += [f"stack: {stack.problem}"] if stack.problem else []
     row.read("cpu", lambda: task_cpu(task.task))
-    row.read("waits_on", lambda: waits_on(view, task))
-    chain = row.value("chain", lambda: chain_of(view, task))
+    _add_waits(view, task, row)
+    counts = Counter(stack.functions)
     row.fields |= {
-        "chain": chain.links if chain else [],
-        "deadlock": chain.cycle if chain else [],
         "idle": is_idle(task.state, stack.functions),
-        "duplicate_functions": [
-            name for name, count in Counter(stack.functions).items() if count > 1
-        ],
+        "duplicate_functions": [name for name, count in counts.items() if count > 1],
     }
     module = _work(view, task, row)
     row.fields["problems"] = row.problems
@@ -62,6 +57,16 @@ def _fact(view: View, task: TaskRow) -> Fact:
     if stack.functions:
         text += " in " + " <- ".join(stack.functions[:8])
     return view.fact("task", row.fields, "struct task_struct", task.address, text)
+
+
+def _add_waits(view: View, task: TaskRow, row: Row) -> None:
+    """Add what a task waits on, and the chain of waits from there."""
+    row.read("waits_on", lambda: waits_on(view, task))
+    chain = row.value("chain", lambda: chain_of(view, task))
+    row.fields |= {
+        "chain": chain.links if chain else [],
+        "deadlock": chain.cycle if chain else [],
+    }
 
 
 def _work(view: View, task: TaskRow, row: Row) -> str:
