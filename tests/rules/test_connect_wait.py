@@ -88,6 +88,36 @@ def test_a_connect_that_is_pending_for_seconds_is_ordinary(
 
 
 @pytest.mark.parametrize(
+    ("id_fields", "attempt", "verdict"),
+    [
+        ({"destroy_task": 700, "destroy_wait_seconds": 0.8}, None, None),
+        ({"destroy_task": 700, "destroy_wait_seconds": 0.8}, 3.0, None),
+        ({"destroy_task": 700, "destroy_wait_seconds": 0.8}, 40.0, "confirmed"),
+        ({"destroy_task": 700, "destroy_wait_seconds": 2.3}, None, "confirmed"),
+        ({"destroy_task": 700, "destroy_wait_seconds": None}, None, "probable"),
+        ({"setup_task": 700, "setup_wait_seconds": 1.0}, None, None),
+        ({"setup_task": 700, "setup_wait_seconds": 3.0}, None, "possible"),
+        ({"setup_task": 700, "setup_wait_seconds": 3.0}, 40.0, "confirmed"),
+        ({"setup_task": 700, "setup_wait_seconds": 6.0}, None, "confirmed"),
+    ],
+)
+def test_a_wait_that_is_ordinary_as_yet_confirms_nothing(
+    id_fields: dict[str, Any], attempt: float | None, verdict: str | None
+) -> None:
+    waits = {"destroy_wait_seconds": None, "setup_wait_seconds": None} | id_fields
+    found = verdicts(
+        cm_id("nvme0", **waits),
+        controller(
+            "nvme0",
+            blocked_task=700,
+            attempt_seconds=attempt,
+            waiting_behind=[{"pid": 90, "comm": "nvme"}],
+        ),
+    )
+    assert found[BLOCKED] == ([("nvme0", verdict)] if verdict else [])
+
+
+@pytest.mark.parametrize(
     ("count", "text"), [(1, "1 more waits behind it"), (2, "2 more wait behind it")]
 )
 def test_those_behind_are_counted(count: int, text: str) -> None:
