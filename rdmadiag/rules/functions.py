@@ -67,7 +67,7 @@ def memory_user(functions: Any) -> str:
 
 
 def duration(seconds: Any) -> str:
-    """Render seconds as people say them: ``32 us``, ``0.24 s``, ``41.7 s``, ``12 min``, ``3.2 h``, ``2 days``."""
+    """Render seconds as people say them: ``32 us``, ``2 ms``, ``0.24 s``, ``41.7 s``, ``12 min``, ``3.2 h``, ``2 days``."""
     if not isinstance(seconds, int | float):
         return "an unknown time"
     size = abs(seconds)
@@ -75,6 +75,7 @@ def duration(seconds: Any) -> str:
         return "less than 1 s"
     for limit, unit, text in (
         (0.001, 1e-6, "{:.0f} us"),
+        (0.01, 1e-3, "{:.0f} ms"),
         (1, 1, "{:.2f} s"),
         (120, 1, "{:.1f} s"),
         (7200, 60, "{:.0f} min"),

@@ -40,6 +40,7 @@ def test_callee_is_the_next_inner_frame() -> None:
     [
         (0.000032, "32 us"),
         (0, "less than 1 s"),
+        (0.0021, "2 ms"),
         (0.24, "0.24 s"),
         (41.68, "41.7 s"),
         (636, "11 min"),
