@@ -148,7 +148,8 @@ def _iso(text: str, hints: Hints, left: int) -> Parsed | None:
     if wall is None:
         return None
     rest, stamp = match["rest"], Stamp(wall, zoneless=not match["zone"])
-    if (match["fraction"] or "").startswith(","):  # dmesg --time-format iso: no host
+    if (match["fraction"] or "").startswith(",") and not _names_host(rest, hints):
+        # dmesg --time-format iso
         return _inside(Parsed(stamp, rest), hints, left)
     structured = shapes.RFC5424.match(rest)
     if structured:
@@ -173,10 +174,17 @@ def _uptime(text: str, hints: Hints, left: int) -> Parsed | None:
     if match is None:
         return None
     stamp, rest = Stamp(uptime=float(match["uptime"])), match["rest"]
-    tagged = shapes.TAGGED.match(rest)  # journalctl -o short-monotonic
-    if tagged and (tagged["tag"] == "kernel" or short_host(tagged["host"]) in hints.hosts):
+    if _names_host(rest, hints):  # journalctl -o short-monotonic
         return _body(stamp, rest, hints, left, lenient=False)
     return _levelled(Parsed(stamp, rest, caller=match["caller"] or ""))
+
+
+def _names_host(rest: str, hints: Hints) -> bool:
+    """Tell whether a host and a tag follow a stamp that mostly stands before the message itself."""
+    tagged = shapes.TAGGED.match(rest)
+    return tagged is not None and (
+        tagged["tag"] == "kernel" or short_host(tagged["host"]) in hints.hosts
+    )
 
 
 def _bracketed(text: str, _hints: Hints, _left: int) -> Parsed | None:

@@ -106,6 +106,12 @@ MESSAGE = "mlx4_core 0000:46:00.0: CQ error on CQN 000419"
             "",
             "",
         ),
+        (
+            f"2021-11-09 14:28:51,250 db01 kernel: {MESSAGE}",
+            Stamp(wall=wall("2021-11-09T14:28:51.25")),
+            "db01",
+            "kernel",
+        ),
         (f"[May 7 20:30] {MESSAGE}", Stamp(date=(5, 7, 73800.0)), "", ""),
         (f"[Jun26 19:24] {MESSAGE}", Stamp(date=(6, 26, 69840.0)), "", ""),
         (f"[  +0.000003] {MESSAGE}", Stamp(delta=0.000003), "", ""),
