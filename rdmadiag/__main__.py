@@ -9,6 +9,8 @@ from typing import NoReturn
 
 _UNWRITABLE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.ENOSPC)
 """What only writing ends with."""
+_TOLD: list[int] = []
+"""Signals that told this process to end."""
 
 
 def main() -> None:
@@ -66,13 +68,16 @@ def _fill_standard_files() -> None:
 
 
 def _end_in_order() -> None:
-    """Leave no half-written file and no child behind when told to end, as when interrupted."""
+    """Leave no half-written file and no child behind when told to end."""
 
     def end(number: int, _frame: object) -> NoReturn:
-        raise SystemExit(128 + number)
+        _TOLD.append(number)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+    _TOLD.clear()
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # nohup has it ignored
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in usual:
             signal.signal(number, end)
 
 
@@ -137,6 +142,8 @@ def _too_little_memory() -> str:
 
 
 def _internal(error: Exception) -> int:
+    if _TOLD:  # Python wrapped what the signal raised, or a child that had it too was gone sooner
+        return 128 + _TOLD[-1]
     import traceback
 
     from rdmadiag import __version__

@@ -6,13 +6,15 @@ from pathlib import Path
 import regex
 
 from rdmadiag.errors import RuleError
+from rdmadiag.report.escape import visible
 from rdmadiag.rules.load import load_diagnoses, rule_dirs, rule_files
 
 
 def list_rules(extra: Sequence[Path] = ()) -> tuple[str, int]:
     """Return the diagnoses, one a line."""
     rules = sorted(load_diagnoses(rule_dirs(extra)).values(), key=lambda r: (r.subsystem, r.id))
-    return "".join(f"{r.id:40} {r.severity:9} {r.subsystem:10} {r.title}\n" for r in rules), 0
+    rows = (f"{r.id:40} {r.severity:9} {r.subsystem:10} {r.title}" for r in rules)
+    return "".join(f"{visible(row)}\n" for row in rows), 0
 
 
 def check_rules(directory: Path | None) -> tuple[str, int]:
@@ -63,5 +65,6 @@ def event_fields(dirs: Sequence[Path]) -> dict[str, set[str]]:
 def _verdict(faults: Sequence[str], dirs: Sequence[Path]) -> tuple[str, int]:
     files = sum(len(rule_files(dirs, kind)) for kind in ("events", "diagnoses", "fixes"))
     if faults:
-        return "".join(f"{f}\n" for f in faults) + f"{len(faults)} faults in {files} files\n", 1
+        rows = "".join(f"{visible(fault)}\n" for fault in faults)
+        return f"{rows}{len(faults)} faults in {files} files\n", 1
     return f"{files} rule files, no fault\n", 0

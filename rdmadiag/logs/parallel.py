@@ -11,11 +11,12 @@ from rdmadiag.inputs.limits import Limits
 from rdmadiag.inputs.opening import open_target
 from rdmadiag.inputs.sniff import HEAD, Kind, sniff
 from rdmadiag.inputs.source import Source
+from rdmadiag.logs.children import held_signals, leave_the_end_to_the_parent
 from rdmadiag.logs.collect import LogCollector
 from rdmadiag.logs.ranges import processes, worth_it
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 Result = tuple[list[Collected], list[Source]]
 
@@ -85,11 +86,27 @@ def _together(collector: LogCollector, targets: list[Target], jobs: int) -> list
     _collector = collector
     try:
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(jobs, context) as pool:
-            futures: list[Future[Result]] = [pool.submit(_read, t) for t in targets]
-            return [f.result() for f in futures]
+        with ProcessPoolExecutor(jobs, context, leave_the_end_to_the_parent) as pool:
+            return _results(pool, targets)
     finally:
         _collector = None
+
+
+def _results(pool: "ProcessPoolExecutor", targets: list[Target]) -> list[Result]:
+    """Return what *targets* say; when that ends early, by a signal or a fault, nobody waits for the rest."""
+    import multiprocessing
+
+    results: list[Result] = []
+    try:
+        with held_signals():  # the first that is submitted begins all processes
+            futures: list[Future[Result]] = [pool.submit(_read, t) for t in targets]
+        results += (future.result() for future in futures)
+    finally:
+        if len(results) < len(targets):
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.kill()
+    return results
 
 
 def _read(target: Target) -> Result:

@@ -18,6 +18,7 @@ from rdmadiag.logs.assemble import Tally, Unit
 from rdmadiag.logs.blocks import Blocks, Cuts
 from rdmadiag.logs.borders import line_start, record_start
 from rdmadiag.logs.census import Census
+from rdmadiag.logs.children import held_signals, leave_the_end_to_the_parent
 from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
@@ -149,23 +150,25 @@ class Ranges:
         self._tools.search(b"")  # made before the fork, once for all
         context = multiprocessing.get_context("fork")
         running = []
-        for extent in ranges:
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=self._work, args=(sender, extent), daemon=True)
-            process.start()
-            sender.close()
-            running.append((process, receiver))
         try:
+            for extent in ranges:
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=self._work, args=(sender, extent), daemon=True)
+                with held_signals():
+                    process.start()
+                    running.append((process, receiver))
+                sender.close()
             for extent, (_, receiver) in zip(ranges, running, strict=True):
                 yield _received(receiver, extent)
         finally:
             for process, receiver in running:
                 receiver.close()
-                process.terminate()
+                process.kill()
                 process.join()
 
     def _work(self, sender: "Connection[list[Unit] | _Done, object]", extent: Range) -> None:
         """Read a range; the process of its own that does it has a clock and a reader of traces of its own."""
+        leave_the_end_to_the_parent()
         worker = _Worker(self._tools)
         cuts = Cuts()
         sparse = Sparse(self._layout, worker.tools, cuts)

@@ -1,11 +1,13 @@
 """The command line: exit statuses, one clear sentence for each fault, nothing where it does not belong."""
 
+import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -271,6 +273,67 @@ def test_an_internal_error_is_one_sentence(
     assert end.value.code == 3
     assert "internal error: RuntimeError: a fault\\x1b[2J" in error
     assert error.count("\n") == 1
+
+
+def test_an_error_that_a_signal_led_to_is_none_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrapped() -> int:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except SystemExit as end:
+            raise RuntimeError("as Python's import of a class does") from end
+        return 0
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    monkeypatch.setattr(rdmadiag.__main__, "_run", wrapped)
+
+    try:
+        with pytest.raises(SystemExit) as end:
+            rdmadiag.__main__.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (end.value.code, capsys.readouterr().err) == (143, "")
+
+
+@pytest.fixture(scope="module")
+def long_logs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return two logs of 20 GB each, in little room: it takes a minute to read them."""
+    folder = tmp_path_factory.mktemp("long")
+    part = gzip.compress(b"Sep 29 22:00:00 n1 kernel: usb 1-1: new device\n" * 400_000)
+    (folder / "a.gz").write_bytes(part * 1000)
+    (folder / "b.gz").hardlink_to(folder / "a.gz")
+    return [str(folder / "a.gz"), str(folder / "b.gz")]
+
+
+def reading(logs: list[str]) -> "subprocess.Popen[bytes]":
+    """Begin to read *logs* in a process each; return when they are there."""
+    command = [sys.executable, "-m", "rdmadiag", "diagnose", "--jobs", "2", *logs]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, start_new_session=True
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while len(children.read_text().split()) < 2:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("tell", [os.kill, os.killpg])
+def test_a_signal_ends_all_processes_at_once(
+    long_logs: list[str], number: int, tell: Callable[[int, int], None]
+) -> None:
+    with reading(long_logs) as process:
+        tell(process.pid, number)
+        output, error = process.communicate(timeout=15)  # its children have these open, too
+    assert (process.returncode, output, error) == (128 + number, b"", b"")
+
+
+def test_processes_end_with_the_one_that_began_them(long_logs: list[str]) -> None:
+    with reading(long_logs) as process:
+        process.kill()
+        process.communicate(timeout=15)
 
 
 def test_rules_are_clean() -> None:

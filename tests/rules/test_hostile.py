@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rdmadiag.commands.rules import check_rules, list_rules
 from rdmadiag.errors import RuleError
 from rdmadiag.logs.compiled import compile_events
 from rdmadiag.logs.vocabulary import Vocabulary
@@ -135,3 +136,20 @@ def test_a_bad_text_is_told_before_anything_is_read(file: Path) -> None:
     )
     with pytest.raises(RuleError, match=r"mine.yaml: explanation: not a template"):
         load_diagnoses([file.parent.parent])
+
+
+def test_nothing_of_a_folder_reaches_the_terminal_raw(tmp_path: Path) -> None:
+    (tmp_path / "diagnoses").mkdir()
+    (tmp_path / "diagnoses" / "mine.yaml").write_text(
+        '{id: mine, title: "\\e[2J\\u202e", subsystem: t, severity: info, clues: {}, verdict: {},'
+        " summary: s, explanation: e}"
+    )
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "\x1b[2J\n.yaml").write_text("events: 7")
+    assert (
+        "mine                                     info      t          \\x1b[2J\\u202e\n"
+        in (list_rules([tmp_path])[0])
+    )
+    said = check_rules(tmp_path)[0]
+    assert "\\x1b[2J\\n.yaml: Expected `array`" in said
+    assert "\x1b" not in said
