@@ -1,18 +1,26 @@
 """From lines to the heads and messages of records: what was wrapped is joined, what was glued is parted."""
 
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Fields
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs import lines, wrapping
-from rdmadiag.logs.entries import bare, one_line, pretty, unquoted
+from rdmadiag.logs.entries import bare, lines_of, pretty, unquoted, unwrapped
 from rdmadiag.logs.grammar import Parsed, parse, strip_marks
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.lines import Line
-from rdmadiag.logs.structured import parse_export, parse_json
+from rdmadiag.logs.structured import VERBOSE, parse_export, parse_json, parse_verbose
+
+if TYPE_CHECKING:
+    from rdmadiag.logs.covers import Around
 
 MAX_ENTRY_LINES = 512
 MAX_OBJECT_LINES = 64
 ANNOUNCED_LINES = 3
+
+_VERBOSE = Lazy(VERBOSE)
 
 
 @dataclass(slots=True)
@@ -50,6 +58,7 @@ class _Open:
     parsed: Parsed
     headed: bool
     width: int
+    around: "Around | None" = None
     lines: int = 1
     quotes: int = 0
     indented: bool = False
@@ -71,11 +80,13 @@ class Assembler:
         self._soft: list[Line] = []
         self._announced: Parsed | None = None
         self._announced_lines = 0
+        self._around: Around | None = None
         self._line = {
             "text": self._text_line,
             "json": self._json_line,
             "csv": self._csv_line,
             "export": self._entry_line,
+            "verbose": self._entry_line,
             "pretty": self._entry_line,
         }[layout.style]
 
@@ -89,15 +100,23 @@ class Assembler:
                 units += self._line(piece, "")
                 continue
             for number, text in enumerate(lines.text_of(piece.raw)):
+                if self._layout.cover:
+                    text = self._uncovered(text)
                 units += self._line(piece, text) if not number else self._stray(piece, text)
         return units
+
+    def _uncovered(self, text: str) -> str:
+        """Return a line without its cover; one that has none is the rest of what was covered before."""
+        around, rest = self._layout.cover.parted(text) if self._layout.cover else (None, text)
+        self._around = around or self._around
+        return rest
 
     def flush(self) -> list[Unit]:
         """Return what is still open."""
         units: list[Unit] = []
         if self._soft:
             last, self._soft = self._soft, []
-            for piece in unquoted(last):
+            for piece in self._unescaped(unquoted(last)):
                 units += self._line(piece, lines.text_of(piece.raw)[0])
         return units + self._close()
 
@@ -112,14 +131,20 @@ class Assembler:
         return [Unit(line.number, line.offset, line.raw, part, headed=True) for part in parts]
 
     def _whole(self, line: Line) -> list[Line]:
-        """Put the soft breaks of quoted-printable together."""
+        """Put the soft breaks of quoted-printable together, and undo other escapes of whole texts."""
         if not self._layout.quoted_printable:
-            return lines.pieces(line)
+            return self._unescaped(lines.pieces(line))
         self._soft.append(line)
         if lines.ends_softly(line.raw) and len(self._soft) < MAX_ENTRY_LINES:
             return []
         soft, self._soft = self._soft, []
-        return unquoted(soft)
+        return self._unescaped(unquoted(soft))
+
+    def _unescaped(self, pieces: list[Line]) -> list[Line]:
+        times = self._layout.escaped
+        if not times:
+            return pieces
+        return [Line(p.number, p.offset, x) for p in pieces for x in lines.unescaped(p.raw, times)]
 
     def _stray(self, line: Line, text: str) -> list[Unit]:
         """Take in what follows a carriage return inside a line."""
@@ -163,7 +188,7 @@ class Assembler:
             if not self._announced_lines:
                 self._announced = None
         quoted = text.lstrip().startswith(">")
-        self._open = _Open(line, line.raw, parsed, headed, len(text), quoted=quoted)
+        self._open = _Open(line, line.raw, parsed, headed, len(text), self._around, quoted=quoted)
         return units
 
     def _goes_on(self, opened: _Open, text: str) -> bool:
@@ -200,13 +225,14 @@ class Assembler:
         opened, self._open = self._open, None
         if opened is None:
             return []
-        if self._layout.style in ("export", "pretty", "csv"):
+        if self._layout.style in ("export", "verbose", "pretty", "csv"):
             return self._close_entry(opened)
         self._count(opened)
-        first = opened.first
+        first, hints = opened.first, self._layout.hints
         if not opened.headed:
             opened.parsed.message = opened.parsed.message.rstrip()
-        parts = wrapping.parted(opened.parsed, self._layout.hints)
+        whole = opened.around.filled(opened.parsed) if opened.around else opened.parsed
+        parts = [p for text in lines_of(whole, hints) for p in wrapping.parted(text, hints)]
         self.tally.records += len(parts) - 1
         return [
             Unit(first.number, first.offset, opened.raw, part, opened.headed or number > 0)
@@ -261,7 +287,7 @@ class Assembler:
     def _entry_line(self, line: Line, text: str) -> list[Unit]:
         """Read a line of an entry that takes several lines."""
         export = self._layout.style == "export"
-        begins = line.raw.startswith(b"__CURSOR=") if export else text.rstrip().endswith("{")
+        begins = self._begins_entry(line.raw, text)
         opened = self._open
         if opened and not begins and opened.lines < MAX_ENTRY_LINES:
             if export and not line.raw:
@@ -273,23 +299,46 @@ class Assembler:
             self._open = _Open(line, line.raw, bare(text), False, 0)
         return units
 
+    def _begins_entry(self, raw: bytes, text: str) -> bool:
+        if self._layout.style == "export":
+            return raw.startswith(b"__CURSOR=")
+        if self._layout.style == "verbose":
+            return not raw.startswith(b" ") and bool(_VERBOSE.match(text))
+        return text.rstrip().endswith("{")
+
     def _close_entry(self, opened: _Open) -> list[Unit]:
         parsed = self._entry(opened)
         if parsed is None:
             return []
-        self.tally.records += 1
-        first = opened.first
-        return [Unit(first.number, first.offset, opened.raw, parsed, headed=True)]
+        parts = lines_of(parsed, self._layout.hints)
+        self.tally.records += len(parts)
+        return [
+            Unit(line.number, line.offset, line.raw, part, headed=True)
+            for line, part in zip(self._places(opened, len(parts)), parts, strict=True)
+        ]
+
+    def _places(self, opened: _Open, count: int) -> list[Line]:
+        """Return the lines that *count* records of an entry are on: in a row of an export each may have its own."""
+        first, raws = opened.first, opened.raw.split(b"\n")
+        if self._layout.style != "csv" or len(raws) != count:
+            return [Line(first.number, first.offset, opened.raw)] * count
+        offsets = accumulate((len(raw) + 1 for raw in raws), initial=first.offset)
+        return [
+            Line(first.number + n, offset, raw)
+            for n, (offset, raw) in enumerate(zip(offsets, raws, strict=False))
+        ]
 
     def _entry(self, opened: _Open) -> Parsed | None:
         layout = self._layout
         if layout.style == "export":
             return parse_export(opened.raw, layout.hints)
+        if layout.style == "verbose":
+            return parse_verbose(opened.raw, layout.hints)
         if layout.style == "pretty":
             return pretty(opened.raw, layout)
         text = opened.parsed.message
         parsed = (
-            layout.columns.parse(one_line(text, layout), layout.hints) if layout.columns else None
+            layout.columns.parse(unwrapped(text, layout), layout.hints) if layout.columns else None
         )
         if parsed is None and (layout.columns is None or text.rstrip("\r") != layout.columns.head):
             self.tally.unparsed += 1

@@ -1,21 +1,23 @@
 """Counting the lines that are never looked at: how many are records, and how many are nothing known."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from rdmadiag.lazy import Lazy
 from rdmadiag.logs import wrapping
 from rdmadiag.logs.assemble import Tally
 from rdmadiag.logs.blocks import Block
 from rdmadiag.logs.grammar import parse
 from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.structured import CSV_ROW, VERBOSE
 
 KEY = 7
 MAX_KEYS = 8192
 MAX_WRAPPED = 20_000
 
 _TEXT = bytes(c for c in range(256) if c >= 0x20 and c != 0x7F) + b"\0\t\n\r\x1b"
-_CSV_ROW = re.compile(rb"\"?\d{4}-\d\d-\d\d[T ]|\"?\d{10}")
+_CSV_ROW = Lazy(CSV_ROW.encode())
+_VERBOSE = Lazy(VERBOSE.encode())
 
 
 @dataclass(slots=True)
@@ -36,10 +38,15 @@ class Census:
         """Tell whether a record begins with *line*; lines that begin alike are of one kind."""
         style = self.layout.style
         if style == "text":
-            return self._is_text_head(line)
+            return self._is_text_head(self._bare(line))
         if style == "export":
             return line.startswith(b"__CURSOR=")
+        if style == "verbose":
+            return bool(_VERBOSE.match(line))
         return style == "json" or bool(_CSV_ROW.match(line))
+
+    def _bare(self, line: bytes) -> bytes:
+        return self.layout.cover.bare(line) if self.layout.cover else line
 
     def _is_text_head(self, line: bytes) -> bool:
         key = line[:KEY]
@@ -66,7 +73,7 @@ class Census:
             self.tally.records += block.lines + block.unterminated
         elif style != "text":
             self.tally.records += sum(1 for _, line in _lines(block) if self.is_head(line))
-        elif odd is None:
+        elif odd is None or self.layout.cover:
             return self._see(_lines(block))
         else:
             return self._odd(block, odd)
@@ -96,7 +103,8 @@ class Census:
     def _see(self, lines: Iterable[tuple[int, bytes]]) -> list[int]:
         wrapped: list[int] = []
         before, headed = self._before, self._headed
-        for position, line in lines:
+        for position, raw in lines:
+            line = self._bare(raw)
             if self._is_text_head(line):
                 self.tally.records += 1
                 before, headed = line, True

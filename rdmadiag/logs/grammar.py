@@ -105,7 +105,7 @@ def _of_kernel(text: str, hints: Hints) -> Parsed | None:
     inner = _uptime(text[end:], hints, MAX_LAYERS - 2) if outer else None
     if outer is None or inner is None:
         return None
-    return _filled(inner, outer)
+    return filled(inner, outer)
 
 
 def _dateless(text: str, hints: Hints) -> Parsed | None:
@@ -288,11 +288,11 @@ def _inside(outer: Parsed, hints: Hints, left: int) -> Parsed:
         return outer
     if outer.ident not in _KERNEL and outer.ident and inner.ident != "kernel":
         return outer
-    return _filled(inner, outer)
+    return filled(inner, outer)
 
 
-def _filled(inner: Parsed, outer: Parsed) -> Parsed:
-    """Return the record *inner* with what only the head around it says."""
+def filled(inner: Parsed, outer: Parsed) -> Parsed:
+    """Return the record *inner* with what only the record around it says."""
     inner.stamp = inner.stamp.filled(outer.stamp)
     inner.host = inner.host or outer.host
     inner.ident = inner.ident or outer.ident

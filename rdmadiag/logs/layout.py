@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse
-from rdmadiag.logs.lines import text_of, unquoted
-from rdmadiag.logs.structured import NAMED_COLUMNS, Columns, parse_json
+from rdmadiag.logs.lines import has_brackets, text_of, times_escaped, unescaped, unquoted
+from rdmadiag.logs.structured import CSV_ROW, NAMED_COLUMNS, VERBOSE, Columns, parse_json
 from rdmadiag.logs.wrapping import WRAPPED, is_frame, is_lone
+
+if TYPE_CHECKING:
+    from rdmadiag.logs.covers import Cover
 
 MAX_LINES = 500
 TERMINALS = (80, 100, 120, 132, 160)
@@ -21,16 +24,17 @@ NO_HOSTS = frozenset(
     )
 )
 
-Style = Literal["text", "json", "csv", "export", "pretty"]
+Style = Literal["text", "json", "csv", "export", "verbose", "pretty"]
 
 _SOFT_BREAK = Lazy(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
 _ESCAPED = Lazy(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
-_CSV_ROW = Lazy(
-    r'"?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"?[,;\t]'
-    r'(?!\d{3,9}[ +Z-])|"?\d{10}(?:\.\d+)?"?[,;\t]'
-)
-"""A row whose first cell is a time and nothing else: a line of a syslog may hold quotes and commas, too."""
+_CSV_ROW = Lazy(CSV_ROW)
+_VERBOSE = Lazy(VERBOSE)
 _JOURNAL_OBJECT = Lazy(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
+_SIGNS = (" {", " stdout ", " stderr ", "[pod/")
+"""Of what collectors put before lines that have heads with it."""
+_ESCAPES = Lazy(r"\\u00[23][0-9a-fA-F]")
+"""How some programs write quotes and angle brackets in JSON."""
 _TRACE_HEAD = Lazy(
     r"Call [Tt]race:|blocked for more than|\bcut here\b|\btask:\S+ +state:|^\s*backtrace:|^PID: \d+ +TASK:"
 )
@@ -50,11 +54,14 @@ class Layout:
     :ivar columns: Of a CSV export.
     :ivar newest_first: Its records are in reverse order; *lines_reversed*: so are the lines of each record.
     :ivar quoted_printable: A mail's transfer encoding was left in.
+    :ivar escaped: How often it was escaped for HTML.
+    :ivar cover: What a collector put before each line.
     :ivar hard_width: Column at which lines were cut inside words, or 0; *cuts*: how many lines have it.
     :ivar bare_traces: It has stacks without stamps.
     :ivar double_spaced: Every other line is empty.
     :ivar headed: Most lines have a stamp.
     :ivar running: A record's time is known only from all that came before it.
+    :ivar sequential: So is where a record begins, or what is written in it.
     """
 
     style: Style = "text"
@@ -63,12 +70,15 @@ class Layout:
     newest_first: bool = False
     lines_reversed: bool = False
     quoted_printable: bool = False
+    escaped: int = 0
+    cover: "Cover | None" = None
     hard_width: int = 0
     cuts: int = 0
     bare_traces: bool = False
     double_spaced: bool = False
     headed: bool = False
     running: bool = False
+    sequential: bool = False
 
 
 def survey(sample: bytes) -> Layout:
@@ -76,29 +86,67 @@ def survey(sample: bytes) -> Layout:
     layout = Layout(quoted_printable=is_quoted_printable(sample))
     if layout.quoted_printable:
         sample = unquoted(sample)
+    layout.escaped = times_escaped(sample)
+    if layout.escaped:
+        layout.sequential = not has_brackets(sample)
+        sample = b"\n".join(unescaped(sample, layout.escaped))
     spaced = list(islice(_texts(sample), 2 * MAX_LINES))
     texts = [t for t in spaced if t.strip()][:MAX_LINES]
-    if not texts:
-        return layout
-    layout.double_spaced = _is_double_spaced(spaced)
+    if texts:
+        layout.double_spaced = _is_double_spaced(spaced)
+        _look(layout, texts)
+    return layout
+
+
+def _look(layout: Layout, texts: list[str]) -> None:
+    """Fill in what lines that are not empty say."""
+    layout.cover = _cover(texts)
+    covered = texts
+    if layout.cover:
+        texts = [layout.cover.parted(t)[1] for t in texts]
     layout.style = _style(texts)
     if layout.style == "csv":
         layout.columns = Columns(texts[0])
     heads = [(t, _head(t, layout)) for t in texts]
     layout.hints = _hints(texts, [h for _, h in heads if h])
-    known = [h for _, h in heads if h is not None]
-    layout.headed = len(known) * 3 >= len(texts) or layout.style != "text"
     layout.bare_traces = any(_is_bare_frame(a) and _is_bare_frame(b) for a, b in pairwise(heads))
+    layout.hard_width = _hard_width(heads)
+    layout.cuts = sum(1 for t in texts if len(t) == layout.hard_width)
+    layout.sequential = layout.sequential or _is_sequential(layout, texts)
+    if layout.cover:
+        heads = [(t, head_of(c, layout)) for c, t in zip(covered, texts, strict=True)]
+    _look_at_order(layout, heads)
+
+
+def _look_at_order(layout: Layout, heads: list[tuple[str, Parsed | None]]) -> None:
+    known = [h for _, h in heads if h is not None]
+    layout.headed = len(known) * 3 >= len(heads) or layout.style != "text"
     layout.newest_first = (
         is_newest_first(known, begins_with_rest=_is_rest(heads[0]))
         if layout.headed
-        else _upside_down(texts)
+        else _upside_down([t for t, _ in heads])
     )
     layout.lines_reversed = layout.newest_first and _lines_are_reversed(heads, layout)
     layout.running = any(h.stamp.delta is not None or h.announces for h in known)
-    layout.hard_width = _hard_width(heads)
-    layout.cuts = sum(1 for t in texts if len(t) == layout.hard_width)
-    return layout
+
+
+def _cover(texts: list[str]) -> "Cover | None":
+    """Return what is put before most lines, if they do not look like an ordinary log at first sight."""
+    middle = texts[len(texts) // 2]
+    headed = parse(middle, Hints()) is not None
+    if headed and not any(sign in middle for sign in _SIGNS) and "Z " not in middle[27:31]:
+        return None
+    from rdmadiag.logs.covers import find_cover
+
+    return find_cover(texts, headed=headed)
+
+
+def _is_sequential(layout: Layout, texts: list[str]) -> bool:
+    if layout.quoted_printable or layout.style == "pretty":
+        return True
+    if layout.style == "csv" and layout.columns:
+        return any(t != layout.columns.head and not _CSV_ROW.match(t) for t in texts)
+    return layout.style == "json" and any(_ESCAPES.search(t) for t in texts)
 
 
 def _texts(sample: bytes) -> Iterator[str]:
@@ -126,6 +174,8 @@ def _style(texts: list[str]) -> Style:
         t.startswith("__REALTIME_TIMESTAMP=") for t in texts[:4]
     ):
         return "export"
+    if any(_VERBOSE.match(t) for t in texts[:4]):
+        return "verbose"
     if first.strip() in ("{", "[", "[{") and len(texts) > 1:
         return "pretty"
     if any(parse_json(t, Hints()) for t in texts[:3]) or _JOURNAL_OBJECT.match(first):
@@ -145,6 +195,19 @@ def _row_like(texts: list[str]) -> bool:
     return any(t.startswith('"') or t.count('"') >= 2 for t in texts[:3]) and bool(
         columns.parse(texts[1] if len(texts) > 1 else texts[0], Hints())
     )
+
+
+def head_of(text: str, layout: Layout) -> Parsed | None:
+    """Return the head of the record that a line is, with what its cover says, or ``None`` when it has none."""
+    if layout.cover is None:
+        return _head(text, layout)
+    around, rest = layout.cover.parted(text)
+    parsed = _head(rest, layout)
+    if around is None:
+        return parsed
+    if parsed is None:
+        return Parsed(around.stamp, rest, around.host) if around.stamp.known else None
+    return around.filled(parsed)
 
 
 def _head(text: str, layout: Layout) -> Parsed | None:

@@ -94,6 +94,6 @@ class Reading:
 
 def _is_whole(layout: Layout, first: Block, options: LogOptions) -> bool:
     """Tell whether every line must be read."""
-    if layout.running or layout.quoted_printable or layout.style == "pretty":
+    if layout.running or layout.sequential:
         return True
     return first.last and first.end - first.start <= options.whole

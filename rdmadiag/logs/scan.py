@@ -46,8 +46,10 @@ class Scanner:
         self._census = census
         self._finder = finder
         self._companions = companions
-        self._by_line = census.layout.style == "text" and not census.layout.quoted_printable
-        self._most = MAX_REST if census.layout.style in ("text", "csv") else MAX_ENTRY
+        self._by_line = census.layout.style == "text" and not (
+            census.layout.quoted_printable or census.layout.escaped or census.layout.cover
+        )
+        self._most = MAX_REST if census.layout.style == "text" else MAX_ENTRY
         self._ahead = 0
         self._unfinished = False
         self._cursor = 0

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from rdmadiag.logs.grammar import Hints, Parsed, parse, short_host
+from rdmadiag.lazy import Lazy
+from rdmadiag.logs.grammar import Hints, Parsed, filled, parse, short_host
 from rdmadiag.logs.shapes import LEVELS
-from rdmadiag.logs.stamps import Stamp, iso_stamp
+from rdmadiag.logs.stamps import MONTH, Stamp, date_stamp, iso_stamp
 
 MESSAGE_KEYS = (
     "MESSAGE",
@@ -36,6 +37,18 @@ COLUMNS = {name.lower(): name for name in (*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS
 NAMED_COLUMNS = 2
 """So many names must be known where nothing but the first line says that a log is an export."""
 
+CSV_ROW = (
+    r'"?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"?[,;\t]'
+    r'(?!\d{3,9}[ +Z-])|"?\d{10}(?:\.\d+)?"?[,;\t]'
+)
+"""Pattern of a row whose first cell is a time and nothing else: a line of a syslog may hold quotes and commas, too."""
+VERBOSE = r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ \[s=[0-9a-f]{1,32};(?P<cursor>[^\]\s]{1,200})\]"
+"""Pattern of the line that begins an entry of ``journalctl -o verbose``."""
+
+_FIELD = Lazy(r" {4}(?P<key>[A-Z_][A-Z0-9_]{0,63})=(?P<value>.*)", re.DOTALL)
+_SHOWN = Lazy(
+    rf"(?P<month>{MONTH}) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) @ (?P<clock>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"
+)
 _NUMBER = re.compile(r"\d{9,19}(?:\.\d+)?")
 
 
@@ -50,16 +63,7 @@ def parse_object(data: Mapping[str, Any], hints: Hints) -> Parsed | None:
     outer.ident = _ident(data)
     outer.level = _priority(_first(data, ("PRIORITY", "pri", "priority", "level", "severity")))
     inner = parse(text, hints) if "MESSAGE" not in data else None
-    return _merged(outer, inner) if inner else outer
-
-
-def _merged(outer: Parsed, inner: Parsed) -> Parsed:
-    """Return the record inside a column of an export, with what only the other columns say."""
-    inner.stamp = inner.stamp.filled(outer.stamp)
-    inner.host = inner.host or outer.host
-    inner.ident = inner.ident or outer.ident
-    inner.level = outer.level if inner.level is None else inner.level
-    return inner
+    return filled(inner, outer) if inner else outer
 
 
 def _unnested(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -112,10 +116,13 @@ def _micros(data: Mapping[str, Any], *keys: str) -> float | None:
 
 
 def _time(value: Any) -> Stamp:
-    """Read a time: ISO 8601, or seconds, milli-, micro- or nanoseconds since the epoch."""
+    """Read a time: ISO 8601, as Kibana shows it, or seconds, milli-, micro- or nanoseconds since the epoch."""
     if value is None:
         return Stamp()
     text = _text(value).strip()
+    if shown := _SHOWN.match(text):
+        stamp = date_stamp(shown["month"], shown["day"], shown["clock"], shown["year"])
+        return stamp or Stamp()
     if not _NUMBER.fullmatch(text):
         return iso_stamp(text)
     number = float(text)
@@ -169,6 +176,28 @@ def parse_export(entry: bytes, hints: Hints) -> Parsed | None:
     return parse_object(data, hints) if data else None
 
 
+def parse_verbose(entry: bytes, hints: Hints) -> Parsed | None:
+    """Return the record of an entry of ``journalctl -o verbose``: its cursor tells when it was received."""
+    first, *rest = entry.decode("utf-8", "backslashreplace").split("\n")
+    head = re.match(VERBOSE, first)
+    if head is None:
+        return None
+    data: dict[str, Any] = {}
+    key = ""
+    for line in rest:
+        if field := _FIELD.match(line.rstrip("\r")):
+            key = field["key"]
+            data.setdefault(key, field["value"])
+        elif key:  # the value goes on, below its beginning
+            data[key] += "\n" + line.rstrip("\r")[len(key) + 5 :]
+    parts = dict(p.partition("=")[::2] for p in head["cursor"].split(";"))
+    for letter, name in (("t", "__REALTIME_TIMESTAMP"), ("m", "__MONOTONIC_TIMESTAMP")):
+        if re.fullmatch("[0-9a-f]{1,15}", parts.get(letter, "")):
+            data.setdefault(name, str(int(parts[letter], 16)))
+    data.setdefault("_BOOT_ID", parts.get("b", ""))
+    return parse_object(data, hints)
+
+
 class Columns:
     """
     The columns of a CSV export.
@@ -216,5 +245,5 @@ class Columns:
         for cell in sorted(cells, key=len, reverse=True):
             inner = parse(cell, hints)
             if inner and inner.message:
-                return _merged(outer, inner)
+                return filled(inner, outer)
         return outer

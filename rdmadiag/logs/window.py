@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.borders import line_start
 from rdmadiag.logs.clock import Clock
-from rdmadiag.logs.grammar import Parsed, parse
-from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.layout import Layout, head_of
 from rdmadiag.logs.lines import LINE, text_of
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.stamps import Stamp
-from rdmadiag.logs.structured import parse_json
 
 if TYPE_CHECKING:
     from rdmadiag.logs.zones import Zone
@@ -119,15 +117,7 @@ def _stamp(file: FileStream, layout: Layout, start: int) -> tuple[Stamp, str] | 
     data = file.pread(LINE, start)
     for raw in data.split(b"\n")[:400]:
         text = text_of(raw)[0]
-        parsed = _parse(text, layout)
+        parsed = head_of(text, layout)
         if parsed and (parsed.stamp.wall is not None or parsed.stamp.date is not None):
             return parsed.stamp, ""
     return None
-
-
-def _parse(text: str, layout: Layout) -> Parsed | None:
-    if layout.style == "json":
-        return parse_json(text, layout.hints)
-    if layout.style == "csv" and layout.columns:
-        return layout.columns.parse(text, layout.hints)
-    return parse(text, layout.hints) if layout.style == "text" else None

@@ -109,6 +109,11 @@ def is_cut(before: str, text: str) -> bool:
     return bool(text.strip()) and not (_CRASH_FRAME.match(before) and is_lone(text))
 
 
+def begins(text: str) -> bool:
+    """Tell whether a line begins as messages of the kernel do: with a driver and what it speaks of."""
+    return bool(_BEGINS.match(text))
+
+
 def are_words(before: str, text: str) -> bool:
     """Tell whether the end of a line and the beginning of the next one read like two words."""
     return bool(_LAST_WORD.search(before) and _FIRST_WORD.match(text))

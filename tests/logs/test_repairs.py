@@ -363,8 +363,9 @@ def export_entry(message, number):
 
 def test_journal_export(read):
     log = read(export_entry(b"one", 1) + export_entry(b"two\nlines", 2) + export_entry(b"three", 3))
-    assert log.messages == ["one", "two\nlines", "three"]
-    assert log.facts[0].host == "cel07"
+    assert log.messages == ["one", "two", "lines", "three"]
+    assert log.facts[0].host == log.facts[2].host == "cel07"
+    assert log.info.records == 4
     assert log.facts[0].time.uptime == 471472.784371
 
 
