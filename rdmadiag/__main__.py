@@ -9,6 +9,8 @@ from typing import NoReturn
 
 _UNWRITABLE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.ENOSPC)
 """What only writing ends with."""
+_NO_MEMORY = ("map segment", "allocate memory", "without exception set", "without setting an excep")
+"""What the loader says of a library; and Python, when it lost its own ``MemoryError``."""
 _TOLD: list[int] = []
 """Signals that told this process to end."""
 
@@ -45,7 +47,7 @@ def _status() -> int:
         # What the program held goes first: saying something takes memory too.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return _say(f"rdmadiag: {_too_little_memory()}", 2)
-    except (OSError, ImportError) as error:
+    except (OSError, ImportError, SystemError) as error:
         return _denied(error)
     except Exception as error:  # noqa: BLE001 - the one place: no traceback reaches a user
         return _internal(error)
@@ -119,8 +121,7 @@ def _denied(error: Exception) -> int:
     """Say what the system did not give: memory, or room for the output."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE:
         return _unwritten(error)
-    words = ("map segment", "allocate memory")  # what the loader says of a library
-    if isinstance(error, ImportError) and not any(word in str(error) for word in words):
+    if not isinstance(error, OSError) and not any(word in str(error) for word in _NO_MEMORY):
         return _internal(error)
     if isinstance(error, OSError) and error.errno != errno.ENOMEM:
         return _internal(error)

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.kinds import KINDS
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from rdmadiag.vmcore.dump import Dump
 
 
-@dataclass
-class Gatherer:
+class Gatherer(msgspec.Struct, dict=True):
     """
     Reads inputs.
 
@@ -38,11 +38,11 @@ class Gatherer:
 
     rules: Sequence[Path] = ()
     debuginfo: Sequence[Path] = ()
-    options: LogOptions = field(default_factory=LogOptions)
-    collected: Collected = field(default_factory=Collected)
+    options: LogOptions = msgspec.field(default_factory=LogOptions)
+    collected: Collected = msgspec.field(default_factory=Collected)
     kinds: Sequence[str] = ()
     _files: Sequence[Path] = ()
-    _read: set[Path] = field(default_factory=set)
+    _read: set[Path] = msgspec.field(default_factory=set)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.commands import Result
 from rdmadiag.commands.report import Output, finish
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from rdmadiag.logs.zones import Zone
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """
     What to read, and which rules to run over it.
 

@@ -1,8 +1,9 @@
 """``rdmadiag report``: a saved JSON report in another format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from rdmadiag.errors import UserError
 from rdmadiag.report.baseline import FailOn, exit_status, mark_known
@@ -11,8 +12,7 @@ from rdmadiag.report.model import Report
 from rdmadiag.report.render import Format, render
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """
     How a report is to be shown.
 

@@ -5,11 +5,11 @@ import pkgutil
 import sys
 from code import InteractiveInterpreter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from drgn import Program, set_default_prog
 from drgn.cli import default_globals, run_interactive
 
@@ -27,8 +27,7 @@ _OURS = "rdmadiag.dump"
 """Where a program keeps what we made of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(msgspec.Struct, frozen=True):
     """What to run in place of a prompt: *code* of the command line, else the file *path*, else what standard input holds."""
 
     code: str | None = None

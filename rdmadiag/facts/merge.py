@@ -6,9 +6,9 @@ A sosreport, a journal export and a dump's own log buffer hold the same records;
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from rdmadiag.facts.model import Collected, Fact, Moment
 

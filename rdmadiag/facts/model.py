@@ -5,15 +5,15 @@ A rule never knows whether a fact came from a syslog line, the kernel's log buff
 stack or a ring pointer.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 Fields = dict[str, Any]
 """JSON values by name; nested dicts are allowed (``recv_ring`` -> ``nr`` ...)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """
     A point in time of one host.
 
@@ -42,8 +42,7 @@ class Moment:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(msgspec.Struct, frozen=True):
     """
     Where a fact was seen: a place in a log, or an object in a dump.
 
@@ -63,8 +62,7 @@ class Where:
     member: str | None = None
 
 
-@dataclass(slots=True)
-class Fact:
+class Fact(msgspec.Struct):
     """
     One observed thing.
 
@@ -83,8 +81,7 @@ class Fact:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """
     How far a kind of fact was looked for in one input.
 
@@ -100,8 +97,7 @@ class Coverage:
     host: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """
     Something about an input that the reader of the report must know: what, and where (may be empty).
 
@@ -113,8 +109,7 @@ class Problem:
     remark: bool = False
 
 
-@dataclass(slots=True)
-class InputInfo:
+class InputInfo(msgspec.Struct):
     """
     What an input turned out to be.
 
@@ -133,16 +128,15 @@ class InputInfo:
     types: str = ""
     start: Moment | None = None
     end: Moment | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
 
 
-@dataclass(slots=True)
-class Collected:
+class Collected(msgspec.Struct):
     """All that was read from the inputs: what the rules work on."""
 
-    inputs: list[InputInfo] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
-    coverage: list[Coverage] = field(default_factory=list)
+    inputs: list[InputInfo] = []
+    facts: list[Fact] = []
+    coverage: list[Coverage] = []
 
     def add(self, other: "Collected") -> None:
         """Take in what another collector read."""

@@ -4,8 +4,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.inputs.limits import DEFAULT, Limits
@@ -21,8 +22,7 @@ _ROTATED = re.compile(
 _NEVER = ("/proc", "/sys", "/dev")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """
     Files that are read one after another by one reader.
 
@@ -35,7 +35,7 @@ class Target:
     names: tuple[str, ...]
     series: str = ""
     archive: str = ""
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -1,12 +1,11 @@
 """How much of an input is read: every input is untrusted, also in its size."""
 
-from dataclasses import dataclass
+import msgspec
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """
     Bounds on what is read.
 

@@ -1,8 +1,9 @@
 """One thing to read: a dump, or a stream of log bytes."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.inputs.sniff import Kind
@@ -11,8 +12,7 @@ from rdmadiag.inputs.streams import FileStream, Stream
 SourceKind = Literal["vmcore", "log", "live", "unknown"]
 
 
-@dataclass(slots=True, eq=False)
-class Source:
+class Source(msgspec.Struct, eq=False):
     """
     One thing to read.
 
@@ -37,7 +37,7 @@ class Source:
     mtime: float | None = None
     series: str = ""
     archive: str = ""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
 
     @property
     def seekable(self) -> FileStream | None:

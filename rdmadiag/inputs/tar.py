@@ -7,7 +7,8 @@ damaged header, so only its header parser is used here.
 
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.inputs.streams import Stream
 
@@ -20,8 +21,7 @@ _LONG = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
 
 
-@dataclass(slots=True, eq=False)
-class Member:
+class Member(msgspec.Struct, eq=False):
     """A member; its data can be read until the next one is asked for."""
 
     name: str

@@ -12,8 +12,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
+
+import msgspec
 
 from rdmadiag.inputs.decompress import OUTPUT_CHUNK, Growth
 from rdmadiag.inputs.limits import Limits
@@ -32,8 +33,7 @@ _ERRORS = (
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|\Z)", re.DOTALL)
 
 
-@dataclass(slots=True, eq=False)
-class ZipMember:
+class ZipMember(msgspec.Struct, eq=False):
     """A member; its data can be read until the next one is asked for."""
 
     name: str

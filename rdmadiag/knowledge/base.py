@@ -7,7 +7,6 @@ of a start together, so a compiled copy is used where there is one (the wheel ha
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,14 @@ _SHOWN = 3
 _COMMIT = re.compile(r"[0-9a-f]{8,40}")
 
 
-@dataclass(slots=True)
-class Knowledge:
+class Knowledge(msgspec.Struct):
     """
     All known faults, by id.
 
     :ivar matcher: The index of :mod:`rdmadiag.knowledge.match`, once it was needed.
     """
 
-    fixes: dict[str, Fix] = field(default_factory=dict)
+    fixes: dict[str, Fix] = {}
     matcher: Any = None
 
     def find(self, key: str) -> list[Fix]:

@@ -7,7 +7,8 @@ A structure first (headings, paragraphs, links), so that a report can show it to
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rdmadiag.knowledge.base import Knowledge
 from rdmadiag.knowledge.status import KernelEvidence, status
@@ -43,16 +44,14 @@ _KINDS = {
 }
 
 
-@dataclass(slots=True)
-class Section:
+class Section(msgspec.Struct):
     """A heading, and paragraphs; a line that begins with two blanks is kept as it is."""
 
     heading: str
     lines: list[str]
 
 
-@dataclass(slots=True)
-class Explanation:
+class Explanation(msgspec.Struct):
     """
     Something explained.
 
@@ -63,8 +62,8 @@ class Explanation:
     id: str
     kind: str
     title: str
-    sections: list[Section] = field(default_factory=list)
-    links: list[tuple[str, str]] = field(default_factory=list)
+    sections: list[Section] = []
+    links: list[tuple[str, str]] = []
 
     def add(self, heading: str, *lines: str) -> None:
         """Add a section, unless there is nothing to say."""

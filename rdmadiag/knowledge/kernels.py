@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.knowledge.versions import Number, parse_number
 
@@ -25,8 +26,7 @@ _UEK_BASES = {
 _UEK_ONLY = {"2.6.39", "3.8.13", "4.1.12", "4.14.35", "5.4.17"}
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True):
     """
     A kernel as far as its name tells.
 

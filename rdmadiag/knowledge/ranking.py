@@ -1,7 +1,8 @@
 """How sure a match is: confident, likely or a hint, with a score to order those of one rank."""
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from rdmadiag.facts.model import Fact
 from rdmadiag.knowledge.stacks import Fit
@@ -22,8 +23,7 @@ _FOREIGN = 3
 """With more frames of another place further in, the trace is of something else."""
 
 
-@dataclass(slots=True)
-class Clues:
+class Clues(msgspec.Struct):
     """
     All that speaks for one entry.
 
@@ -31,14 +31,13 @@ class Clues:
     :ivar lines: Patterns of telling log lines that were found; *side_lines*: of lines that only go with it.
     """
 
-    fit: Fit = field(default_factory=Fit)
+    fit: Fit = msgspec.field(default_factory=Fit)
     work: bool = False
-    lines: set[str] = field(default_factory=set)
-    side_lines: set[str] = field(default_factory=set)
+    lines: set[str] = msgspec.field(default_factory=set)
+    side_lines: set[str] = msgspec.field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """
     A known fault that a fact may be.
 

@@ -1,15 +1,15 @@
 """Laying a stack over the stack of a signature."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.knowledge.frames import STRONG, Weights, is_primitive, slot
 from rdmadiag.logs.subsystems import subsystem_of
 from rdmadiag.rules.schema import Fix
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureStack:
+class SignatureStack(msgspec.Struct, frozen=True):
     """
     A stack of a signature, ready to be compared.
 
@@ -31,8 +31,7 @@ class SignatureStack:
         return {name for names, weight in pairs if weight >= STRONG for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """
     How well a stack fits.
 

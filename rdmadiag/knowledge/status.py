@@ -7,7 +7,8 @@ mark beats a number; where nothing decides the answer is ``unknown``, with what 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rdmadiag.knowledge.kernels import Kernel
 from rdmadiag.knowledge.lines import matches
@@ -18,8 +19,7 @@ from rdmadiag.report.model import FixStatusName
 from rdmadiag.rules.schema import Fix, FixedIn, LogMark, Mark
 
 
-@dataclass(frozen=True, slots=True)
-class KernelEvidence:
+class KernelEvidence(msgspec.Struct, frozen=True):
     """
     What is at hand about one kernel.
 
@@ -28,8 +28,8 @@ class KernelEvidence:
     """
 
     kernel: Kernel
-    marks: Mapping[str, bool] = field(default_factory=dict)
-    lines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    marks: Mapping[str, bool] = {}
+    lines: Mapping[str, Sequence[str]] = {}
 
 
 def status(fix: Fix, evidence: KernelEvidence) -> FixStatus:

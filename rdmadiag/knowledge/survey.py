@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.facts.model import Fact
 from rdmadiag.knowledge.base import Knowledge
@@ -18,16 +19,14 @@ _ENOUGH = 3
 """So many lines that each have other causes make a likely match together, when an entry has no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """A known fault, and whether a kernel has its fix."""
 
     fix: Fix
     verdict: FixStatus
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(msgspec.Struct):
     """
     A known fault that inputs look like.
 

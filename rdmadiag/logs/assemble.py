@@ -1,8 +1,9 @@
 """From lines to the heads and messages of records: what was wrapped is joined, what was glued is parted."""
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.lazy import Lazy
@@ -23,8 +24,7 @@ ANNOUNCED_LINES = 3
 _VERBOSE = Lazy(VERBOSE)
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(msgspec.Struct):
     """
     A record before it is dated.
 
@@ -41,16 +41,14 @@ class Unit:
     said: list[tuple[str, Fields]] | None = None
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """How many records there were, and how many lines that are none."""
 
     records: int = 0
     unparsed: int = 0
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A record that may go on in the next line."""
 
     first: Line

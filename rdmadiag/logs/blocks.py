@@ -7,7 +7,8 @@ that is longer than a line may be is cut, and the rest of it counted but not kep
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rdmadiag.inputs.limits import DEFAULT, Limits
 from rdmadiag.inputs.streams import FileStream, Stream
@@ -21,8 +22,7 @@ KEPT = DEPTH
 """Blocks whose buffers are left alone while the next one is read."""
 
 
-@dataclass(slots=True)
-class Block:
+class Block(msgspec.Struct):
     """
     Some whole lines.
 
@@ -45,12 +45,12 @@ class Block:
     line: int = 1
     last: bool = False
     lines: int = -1
-    view: memoryview = field(init=False)
-    counts: list[int] = field(init=False, default_factory=list)
+    counts: list[int] = []
 
-    def __post_init__(self) -> None:
-        """Make the view that the prefilter reads."""
-        self.view = memoryview(self.data)[self.start : self.end]
+    @property
+    def view(self) -> memoryview:
+        """The lines of this block, as the prefilter reads them."""
+        return memoryview(self.data)[self.start : self.end]
 
     @property
     def unterminated(self) -> bool:
@@ -94,8 +94,7 @@ class Block:
         return self.line + self.counts[stripe] + counted
 
 
-@dataclass(slots=True)
-class Cuts:
+class Cuts(msgspec.Struct):
     """
     Lines that were too long.
 

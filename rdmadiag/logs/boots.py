@@ -1,6 +1,6 @@
 """What the records of one host say of its clocks: which boot it is, and when that began."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from rdmadiag.facts.model import Moment
 from rdmadiag.logs.stamps import Stamp
@@ -18,8 +18,7 @@ BOOT_SLACK = 30.0
 """Seconds by which wall clock and kernel clock may disagree about when a boot was."""
 
 
-@dataclass(slots=True)
-class HostClock:
+class HostClock(msgspec.Struct):
     """
     What is known of one host's time.
 
@@ -31,8 +30,8 @@ class HostClock:
     seen: bool = False
     uptime: float | None = None
     wall: float | None = None
-    ids: dict[str, int] = field(default_factory=dict)
-    ties: dict[int, float] = field(default_factory=dict)
+    ids: dict[str, int] = {}
+    ties: dict[int, float] = {}
     first: Moment | None = None
     last: Moment | None = None
 

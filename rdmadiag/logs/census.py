@@ -1,7 +1,8 @@
 """Counting the lines that are never looked at: how many are records, and how many are nothing known."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs import wrapping
@@ -20,8 +21,7 @@ _CSV_ROW = Lazy(CSV_ROW.encode())
 _VERBOSE = Lazy(VERBOSE.encode())
 
 
-@dataclass(slots=True)
-class Census:
+class Census(msgspec.Struct):
     """
     Tells heads of records from other lines, and counts both.
 
@@ -29,8 +29,8 @@ class Census:
     """
 
     layout: Layout
-    tally: Tally = field(default_factory=Tally)
-    _keys: dict[bytes, bool] = field(default_factory=dict)
+    tally: Tally = msgspec.field(default_factory=Tally)
+    _keys: dict[bytes, bool] = {}
     _before: bytes = b""
     _headed: bool = False
 

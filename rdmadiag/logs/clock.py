@@ -9,8 +9,9 @@ Stamps without a zone are taken for UTC, or for times of the zone that the user 
 
 import calendar
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rdmadiag.facts.model import Moment
 from rdmadiag.logs.boots import HostClock, is_plausible

@@ -6,8 +6,9 @@ the cover where the line has none itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse, short_host
@@ -43,8 +44,7 @@ _HOST = Lazy(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """What the cover of a line says."""
 
     stamp: Stamp
@@ -57,8 +57,7 @@ class Around:
         return parsed
 
 
-@dataclass(frozen=True, slots=True)
-class Cover:
+class Cover(msgspec.Struct, frozen=True):
     """
     What is put before each line of a log.
 

@@ -1,7 +1,8 @@
 """Messages that are recognised by the driver that prints them, though no event rule describes them."""
 
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.alike import needle
@@ -11,8 +12,7 @@ from rdmadiag.logs.timed import GIVEN_UP, TimedPatterns
 MESSAGE_KIND = "rdma.message"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """
     What a message says.
 
@@ -60,8 +60,7 @@ class Driver:
         return Begin(self, device, bool(own))
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(msgspec.Struct, frozen=True):
     """A message that begins as those of *driver* do; *own*: as only those do."""
 
     driver: Driver

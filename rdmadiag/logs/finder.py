@@ -8,7 +8,8 @@ that are no records are found on the way.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.logs.blocks import Block
 from rdmadiag.logs.prefilter import Hit, PlainSearch, Search, hexed
@@ -46,8 +47,7 @@ def odd_pattern(anchor: bytes) -> bytes:
     return b"\\n(?:" + b"|".join(others) + b")" if anchor else b""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(msgspec.Struct):
     """
     What was found in a block.
 

@@ -1,9 +1,10 @@
 """Stack frames as kernels, crash, drgn and gdb print them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.subsystems import subsystem_of
@@ -83,8 +84,7 @@ _USER_FAULTS = (
 """Functions that may be at the bottom of a stack, or in its middle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """
     A frame.
 

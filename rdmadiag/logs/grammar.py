@@ -6,8 +6,9 @@ the next one (a level before a stamp, a kernel stamp after a tag, a whole line i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.logs import shapes
 from rdmadiag.logs.stamps import Stamp, date_stamp, epoch
@@ -22,8 +23,7 @@ KERNEL_TAG = " kernel: ["
 _KERNEL = frozenset(("kernel", "vmunix"))
 
 
-@dataclass(slots=True)
-class Parsed:
+class Parsed(msgspec.Struct):
     """
     The head of a record, and the message after it.
 
@@ -41,8 +41,7 @@ class Parsed:
     foreign: str = ""
 
 
-@dataclass(slots=True)
-class Hints:
+class Hints(msgspec.Struct):
     """
     What a look at the whole log says about its lines.
 
@@ -51,9 +50,9 @@ class Hints:
     :ivar heads: What the heads of kernel records say that were read last, up to the kernel's own stamp.
     """
 
-    hosts: set[str] = field(default_factory=set)
+    hosts: set[str] = msgspec.field(default_factory=set)
     tagless: bool = False
-    heads: dict[str, Parsed | None] = field(default_factory=dict, repr=False, compare=False)
+    heads: dict[str, Parsed | None] = {}
 
 
 def strip_lead(text: str) -> str:

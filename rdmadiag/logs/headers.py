@@ -1,8 +1,9 @@
 """The lines that say why the kernel printed a stack, and those around it that say whose it is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.alike import Shapes, needle
@@ -15,8 +16,7 @@ Groups = dict[str, str | int | None]
 _NUMBERS = frozenset(("pid", "ppid", "cpu", "seconds", "line", "size", "order"))
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """
     A kind of header line.
 

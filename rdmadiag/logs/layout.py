@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse
@@ -44,8 +45,7 @@ _FRAME = Lazy(
 _BOTTOM = Lazy(r"\b(?:ret_from_fork|kthread|entry_SYSCALL_64|secondary_startup)\w*\+0x")
 
 
-@dataclass(slots=True)
-class Layout:
+class Layout(msgspec.Struct):
     """
     What a look at a log says about it.
 
@@ -65,7 +65,7 @@ class Layout:
     """
 
     style: Style = "text"
-    hints: Hints = field(default_factory=Hints)
+    hints: Hints = msgspec.field(default_factory=Hints)
     columns: Columns | None = None
     newest_first: bool = False
     lines_reversed: bool = False

@@ -2,7 +2,8 @@
 
 import binascii
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.lazy import Lazy
 
@@ -24,8 +25,7 @@ _BREAK = Lazy(rb"(?i)<br\b[^<>]{0,500}>|</(?:p|pre|div|tr|li)>")
 MAX_ESCAPED = 3
 
 
-@dataclass(slots=True)
-class Line:
+class Line(msgspec.Struct):
     """
     A physical line, or what was put together of several.
 

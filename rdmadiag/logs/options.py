@@ -1,7 +1,8 @@
 """How logs are read."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.inputs.limits import DEFAULT, Limits
 
@@ -9,8 +10,7 @@ if TYPE_CHECKING:
     from rdmadiag.logs.zones import Zone
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct, frozen=True):
     """
     How logs are read.
 

@@ -9,9 +9,11 @@ that is open at the end of a range is followed into the next one, whose own firs
 import os
 import resource
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.assemble import Tally, Unit
@@ -41,8 +43,7 @@ DENSE, MIN_LINES = 8, 500
 Range = tuple[int, int]
 
 
-@dataclass(slots=True)
-class _Done:
+class _Done(msgspec.Struct):
     """The last that a process sends."""
 
     tally: Tally

@@ -1,12 +1,11 @@
 """Records: what the lines of a log are read to."""
 
-from dataclasses import dataclass
+import msgspec
 
 from rdmadiag.facts.model import Moment
 
 
-@dataclass(slots=True)
-class Record:
+class Record(msgspec.Struct):
     """
     One record of a log.
 

@@ -1,7 +1,8 @@
 """A report that the kernel printed (hung task, oops, warning ...), or a pasted stack, as it is put together."""
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rdmadiag.facts.model import Fact, Where
 from rdmadiag.lazy import Lazy
@@ -84,17 +85,15 @@ _SLEEPING = (
 )
 
 
-@dataclass(slots=True)
-class Stack:
+class Stack(msgspec.Struct):
     """A stack that is history: where something was allocated, freed or locked."""
 
     label: str
     pid: int | None
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Frame] = []
 
 
-@dataclass(slots=True)
-class Report:
+class Report(msgspec.Struct):
     """
     What was read of one report.
 
@@ -112,17 +111,17 @@ class Report:
 
     record: "Record"
     kind: str = ""
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = {}
     message: str = ""
     telling: "Record | None" = None
     cut_here: bool = False
     note: str = ""
-    held: list[Frame] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
+    held: list[Frame] = []
+    frames: list[Frame] = []
     place: Frame | None = None
-    history: list[Stack] = field(default_factory=list)
+    history: list[Stack] = []
     in_history: bool = False
-    busy: list[dict[str, Any]] = field(default_factory=list)
+    busy: list[dict[str, Any]] = []
     elided: bool = False
     ended: bool = False
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rdmadiag.facts.model import InputInfo, Moment
 from rdmadiag.inputs.source import Source
@@ -23,8 +24,7 @@ from rdmadiag.logs.wrapping import looks_like_kernel
 MakeTraces = Callable[[str], TraceReader]
 
 
-@dataclass(slots=True)
-class Part:
+class Part(msgspec.Struct):
     """
     One file of a log.
 
@@ -41,9 +41,9 @@ class Part:
     source: Source
     info: InputInfo
     begin: int
-    cuts: Cuts = field(default_factory=Cuts)
+    cuts: Cuts = msgspec.field(default_factory=Cuts)
     kernel: bool = False
-    hosts: set[str] = field(default_factory=set)
+    hosts: set[str] = msgspec.field(default_factory=set)
     release: str = ""
     first: tuple[Moment, str] | None = None
     last: tuple[Moment, str] | None = None

@@ -1,7 +1,8 @@
 """Reading a log only where it matters."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.facts.model import Fields
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
@@ -17,8 +18,7 @@ from rdmadiag.logs.scan import Scanner
 MAX_AFTER_END = 400
 
 
-@dataclass(slots=True)
-class Tools:
+class Tools(msgspec.Struct):
     """
     What reading takes.
 

@@ -1,9 +1,10 @@
 """Time stamps as a line gives them; :mod:`rdmadiag.logs.clock` makes moments of them."""
 
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+
+import msgspec
 
 MONTHS = {
     name: number
@@ -21,8 +22,7 @@ _ISO = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Stamp:
+class Stamp(msgspec.Struct):
     """
     What a line says of its time.
 
@@ -39,7 +39,7 @@ class Stamp:
     uptime: float | None = None
     delta: float | None = None
     boot: str = ""
-    zoneless: bool = field(default=False, compare=False)
+    zoneless: bool = False
 
     @property
     def known(self) -> bool:

@@ -1,8 +1,9 @@
 """Where in a plain file the records of a time begin and end, found without reading it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.inputs.streams import FileStream
 from rdmadiag.logs.borders import line_start
@@ -23,8 +24,7 @@ TWICE = 2 * 3600.0
 """Seconds that a zone's clocks may show twice: which of the two it is, the records before tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """
     A part of a file.
 

@@ -6,7 +6,6 @@ Only the renderers for people use it; JSON, SARIF and JUnit keep every finding w
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -16,8 +15,7 @@ from rdmadiag.report.order import ordered
 _LISTS = ("evidence", "next_steps", "fixes")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """
     A finding with its label (``F3``).
 
@@ -29,8 +27,7 @@ class Member:
     own: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """
     Findings that are told together.
 

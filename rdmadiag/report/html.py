@@ -3,11 +3,11 @@
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
@@ -32,8 +32,7 @@ _OUTCOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """Evidence in the order of time, as far as it is shown."""
 
     steps: list[view.Step]
@@ -41,8 +40,7 @@ class Chain:
     sides: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """
     A finding as the page shows it.
 
@@ -58,8 +56,7 @@ class Card:
     bar: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """Findings that are shown as one card; *shared* is what all of them have, and empty for a single one."""
 
     label: str

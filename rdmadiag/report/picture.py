@@ -5,8 +5,9 @@ Fields come from saved reports too, so each is checked before it is taken for a 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rdmadiag.report.model import Evidence, Finding
 from rdmadiag.report.view import duration, value_text
@@ -17,8 +18,7 @@ MAX_SLOTS = 64
 MAX_WAITERS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Ring:
+class Ring(msgspec.Struct, frozen=True):
     """A work queue ring: slots ``free_ptr`` up to ``alloc_ptr`` (around the end) are in flight."""
 
     name: str
@@ -28,16 +28,14 @@ class Ring:
     in_flight: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """One queue of a controller; *state* is ``live``, ``stuck`` or ``idle``."""
 
     label: str
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One in a chain of waiters: each waits for the one before it."""
 
     what: str
@@ -45,8 +43,7 @@ class Link:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """How long a wait has lasted and can last at most, in seconds; *total* with all attempts left."""
 
     waited: float
@@ -55,8 +52,7 @@ class Bound:
     arithmetic: str
 
 
-@dataclass(slots=True)
-class Picture:
+class Picture(msgspec.Struct):
     """All that is drawn of one finding; empty parts are left out."""
 
     here: str = ""
@@ -66,12 +62,12 @@ class Picture:
     state: str = ""
     up: bool = False
     shutting_down: bool = False
-    device: list[str] = field(default_factory=list)
-    queues: list[tuple[str, str, bool]] = field(default_factory=list)
-    rings: list[Ring] = field(default_factory=list)
-    slots: list[Slot] = field(default_factory=list)
+    device: list[str] = []
+    queues: list[tuple[str, str, bool]] = []
+    rings: list[Ring] = []
+    slots: list[Slot] = []
     more_slots: int = 0
-    waiters: list[Link] = field(default_factory=list)
+    waiters: list[Link] = []
     bound: Bound | None = None
 
     def __bool__(self) -> bool:

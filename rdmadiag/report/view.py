@@ -1,10 +1,11 @@
 """What all renderers for people say alike: words, order, times and places."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 from typing import Any, Literal
+
+import msgspec
 
 from rdmadiag.report.model import Check, Evidence, Finding, FixRow, Report, Time
 from rdmadiag.report.order import SEVERITY, ordered
@@ -29,8 +30,7 @@ DEPTH = 8
 """How deep fields may nest and still be shown name by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(msgspec.Struct, frozen=True):
     """
     The verdict: what is wrong in plain words, and what else must be known at once.
 
@@ -241,8 +241,7 @@ def _two_units(seconds: int) -> str:
     return f"{seconds // size} {unit}" + (f" {rest} {small_unit}" if rest else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One link of the evidence chain, with the time since the link before it (empty when not known)."""
 
     evidence: Evidence

@@ -1,9 +1,11 @@
 """Finding what a clue asks for, for one candidate."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from rdmadiag.facts.model import Fact, Moment
 from rdmadiag.facts.store import ANY_HOST, FactStore, sort_key
@@ -68,8 +70,7 @@ class Match:
         return self.fact.host
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """What a diagnosis may be about: the facts of its anchors that share host and key."""
 
     host: str

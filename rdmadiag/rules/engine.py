@@ -6,9 +6,10 @@ facts: candidates come from one pass over a rule's anchor kinds, every other clu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal, get_args
+
+import msgspec
 
 from rdmadiag.facts.model import Coverage
 from rdmadiag.facts.store import FactStore
@@ -29,8 +30,7 @@ SHOWN_REASONS = 3
 """How many candidates a ruled-out reason names before it counts the rest."""
 
 
-@dataclass(slots=True)
-class Fired:
+class Fired(msgspec.Struct):
     """A candidate that a rule found to be true."""
 
     rule: Diagnosis
@@ -40,14 +40,13 @@ class Fired:
     names: dict[str, Any]
 
 
-@dataclass(slots=True)
-class Result:
+class Result(msgspec.Struct):
     """How a rule ended."""
 
     rule: Diagnosis
     outcome: Outcome
     reason: str
-    fired: list[Fired] = field(default_factory=list)
+    fired: list[Fired] = []
 
 
 class HostLog:

@@ -9,9 +9,9 @@ and symbols, in a format that drgn, crash (with ``--minimal``) and :func:`~rdmad
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from drgn import FaultError, Program
 
 from rdmadiag.errors import UserError
@@ -32,20 +32,18 @@ from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
 __all__ = ("Extracted", "extract")
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(msgspec.Struct, frozen=True):
     """What was written: pages of the machine, and bytes of the file."""
 
     pages: int
     bytes: int
 
 
-@dataclass(slots=True)
-class _Recorder:
+class _Recorder(msgspec.Struct):
     """Physical memory of a dump that notes the pages that are read."""
 
     source: Program
-    pages: dict[int, bytes] = field(default_factory=dict)
+    pages: dict[int, bytes] = {}
 
     def read(self, address: int, count: int, _offset: int, _physical: bool) -> bytes:
         first, last = address // PAGE, (address + count - 1) // PAGE

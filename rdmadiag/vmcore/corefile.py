@@ -12,9 +12,11 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
+from msgspec.structs import astuple
 
 from rdmadiag import __version__
 from rdmadiag.errors import UserError
@@ -45,8 +47,7 @@ _PT_NOTE, _ET_CORE = 4, 4
 _NOTE = b"RDMADIAG"
 
 
-@dataclass(slots=True)
-class CoreFile:
+class CoreFile(msgspec.Struct):
     """
     A dump file.
 
@@ -64,7 +65,7 @@ class CoreFile:
     size: int
     notes: bytes = b""
     kdump: KdumpHeader | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
     is_cut: bool = False
     by_pages: bool = False
     cut_by: str | None = None

@@ -9,10 +9,11 @@ Only what is in the task's stack is followed, always upwards, and only to code. 
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 from drgn import FaultError, Object, Program
+from msgspec.structs import replace
 
 from rdmadiag.vmcore.faults import fault_text
 from rdmadiag.vmcore.frames import Stack, frame_at
@@ -34,8 +35,7 @@ class BrokenChainError(Exception):
     """The chain cannot be followed further; the text says why."""
 
 
-@dataclass(slots=True)
-class Link:
+class Link(msgspec.Struct):
     """
     One frame of a chain.
 

@@ -1,7 +1,8 @@
 """Frames of a kernel stack, as every unwinder here gives them."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from rdmadiag.vmcore.symbols import SymbolTable
@@ -9,8 +10,7 @@ if TYPE_CHECKING:
 __all__ = ("Frame", "Stack", "frame_at")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """
     One frame.
 

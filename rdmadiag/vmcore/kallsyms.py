@@ -16,10 +16,11 @@ place, as for ``offset_to_ptr()``.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rdmadiag.vmcore.symbols import Symbol
 
@@ -41,8 +42,7 @@ class KallsymsError(LookupError):
     """The table is not what it should be: nothing can be looked up in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class KallsymsTables:
+class KallsymsTables(msgspec.Struct, frozen=True):
     """
     Addresses of the tables.
 

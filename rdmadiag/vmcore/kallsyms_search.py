@@ -15,10 +15,10 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields
 from itertools import pairwise
 
 from drgn import FaultError
+from msgspec.structs import asdict
 
 from rdmadiag.vmcore.kallsyms import KallsymsTables, split_names
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
@@ -60,8 +60,8 @@ def search_tables(read: Reader, info: VmcoreInfo) -> KallsymsTables | None:
 
 def told_tables(tables: KallsymsTables) -> bytes:
     """Return lines of VMCOREINFO that tell where the tables are, as kernels since v6.0 do."""
-    places = {field.name: getattr(tables, field.name) for field in fields(tables)}
-    lines = [f"SYMBOL(kallsyms_{name})={place:x}\n" for name, place in places.items() if place]
+    places = asdict(tables).items()
+    lines = [f"SYMBOL(kallsyms_{name})={place:x}\n" for name, place in places if place]
     return "".join(lines).encode()
 
 

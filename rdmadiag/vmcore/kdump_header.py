@@ -8,7 +8,8 @@ Kdump headers
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rdmadiag.facts.model import Problem
 
@@ -38,8 +39,7 @@ _SUB_HEADER, _SUB_HEADER_SIZE = (("<Qi", 0), ("<6Q", 32)), 104
 """What is wanted of the second: base and level; places and sizes of VMCOREINFO, notes, erased information."""
 
 
-@dataclass(frozen=True, slots=True)
-class KdumpHeader:
+class KdumpHeader(msgspec.Struct, frozen=True):
     """
     Both headers.
 

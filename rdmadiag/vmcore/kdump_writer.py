@@ -11,8 +11,9 @@ The file is: header, sub-header with the notes, one bitmap (of the pages in the 
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO
+
+import msgspec
 
 from rdmadiag.vmcore.notes import pack_note
 
@@ -23,8 +24,7 @@ _VERSION, _ZLIB = 6, 1
 _DESCRIPTOR = struct.Struct("<QIIQ")
 
 
-@dataclass(frozen=True, slots=True)
-class KdumpContents:
+class KdumpContents(msgspec.Struct, frozen=True):
     """
     What is written.
 

@@ -2,8 +2,8 @@
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+import msgspec
 from drgn import FaultError, Program
 
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
@@ -15,8 +15,7 @@ MAX_TABLES = 1 << 16
 _KERNEL_MAP = 0xFFFFFFFF80000000
 
 
-@dataclass(frozen=True, slots=True)
-class _Format:
+class _Format(msgspec.Struct, frozen=True):
     """
     What page tables look like.
 

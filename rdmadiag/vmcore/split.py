@@ -9,9 +9,10 @@ the pages of some page frames.
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from rdmadiag.errors import UserError
 from rdmadiag.facts.model import Problem

@@ -6,9 +6,9 @@ Stacks of tasks with the kernel's own ORC tables, in the steps of ``arch/x86/ker
 ``struct inactive_task_frame`` of a sleeping task, or from saved registers, to the entry from user mode.
 """
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 from drgn import FaultError, Object, Program, offsetof, sizeof
 
 from rdmadiag.vmcore.faults import fault_text
@@ -28,8 +28,7 @@ class _BrokenError(Exception):
     """The stack cannot be followed further; the text says why."""
 
 
-@dataclass(slots=True)
-class Registers:
+class Registers(msgspec.Struct):
     """
     Registers of a frame.
 
@@ -42,7 +41,7 @@ class Registers:
     bp: int = 0
     call: bool = True
     user: bool = False
-    others: dict[int, int] = field(default_factory=dict)
+    others: dict[int, int] = {}
 
 
 class OrcUnwinder:

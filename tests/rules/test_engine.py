@@ -1,11 +1,11 @@
 """The engine: candidates, joins, windows, absence, thresholds, outcomes."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parent))
 

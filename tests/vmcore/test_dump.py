@@ -1,7 +1,6 @@
 """Opened dumps: symbols, stacks, modules, log, variables; against drgn with full DWARF."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from drgn import FaultError
@@ -13,6 +12,7 @@ from drgn.helpers.linux.panic import tainted
 from drgn.helpers.linux.percpu import per_cpu
 from drgn.helpers.linux.pid import find_pid, find_task, for_each_task
 from drgn.helpers.linux.sched import cpu_curr, task_state_to_char
+from msgspec.structs import replace
 
 from rdmadiag.facts.model import Problem
 from rdmadiag.vmcore import btf_store, modules
