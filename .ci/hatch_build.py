@@ -17,10 +17,14 @@ class CompileRules(BuildHookInterface):
         sys.path.insert(0, self.root)
         from rdmadiag.knowledge.base import compile_fixes
         from rdmadiag.logs.compiled import compile_events
+        from rdmadiag.rules.generated import GENERATED, write_generated
         from rdmadiag.rules.load import compile_diagnoses
         from rdmadiag.rules.precompiled import COMPILED
+        from rdmadiag.rules.sandbox import sandbox
 
         rules = Path(self.root) / "rules"
+        (rules / "diagnoses" / GENERATED).unlink(missing_ok=True)  # nothing is taken from it
         (rules / "events" / COMPILED).write_bytes(compile_events(rules))
         (rules / "diagnoses" / COMPILED).write_bytes(compile_diagnoses(rules))
         (rules / "fixes" / COMPILED).write_bytes(compile_fixes(rules / "fixes"))
+        write_generated(rules, sandbox().made)  # by now all diagnoses were compiled

@@ -32,7 +32,7 @@ def condition(source: str, where: str = "") -> Condition:
         return lambda _names: True
     from rdmadiag.rules.sandbox import RUN_FAULTS, sandbox
 
-    expression = _compiled(sandbox().compile_expression, source, f"{where}: not an expression")
+    expression = _compiled(sandbox().expression, source, f"{where}: not an expression")
 
     def holds(names: Mapping[str, Any]) -> bool:
         sandbox().begin()
@@ -56,7 +56,7 @@ def template(source: str, where: str = "") -> Text:
         return lambda _names: plain
     from rdmadiag.rules.sandbox import RUN_FAULTS, sandbox
 
-    compiled = _compiled(sandbox().from_string, source.strip(), f"{where}: not a template")
+    compiled = _compiled(sandbox().text, source.strip(), f"{where}: not a template")
 
     def text(names: Mapping[str, Any]) -> str:
         sandbox().begin()

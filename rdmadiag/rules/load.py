@@ -1,5 +1,6 @@
 """Reading diagnosis rules: one YAML file a diagnosis."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -86,6 +87,6 @@ def compile_diagnoses(directory: Path) -> bytes:
 
 def rules_version(dirs: Iterable[Path]) -> str:
     """Return a digest of all rule files: two reports with the same digest used the same rules."""
-    dirs = list(dirs)
-    files = (f for kind in ("diagnoses", "events", "fixes") for f in rule_files(dirs, kind))
-    return precompiled.digest_of(files)[:12]
+    kinds = ("diagnoses", "events", "fixes")
+    digests = (precompiled.folder_digest(d / kind) for d in dirs for kind in kinds)
+    return hashlib.blake2b(" ".join(digests).encode(), digest_size=6).hexdigest()

@@ -23,6 +23,9 @@ COMPILED = "compiled.json"
 FORM = b"2"
 """Changes when what the compiled files hold does."""
 
+_digests: dict[Path, str] = {}
+"""Hundreds of files are read for one."""
+
 MAX_FILES = 2000
 MAX_BYTES = 1 << 20
 """Bytes of a rule file: six times the largest of the shipped ones. As values it takes up to hundreds of times as much."""
@@ -96,14 +99,27 @@ def digest_of(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+def folder_digest(folder: Path) -> str:
+    """
+    Return a digest of the rule files below a folder, as they were when they were read first.
+
+    :raises RuleError: If one cannot be read.
+    """
+    if folder not in _digests:
+        _digests[folder] = digest_of(yaml_files(folder))
+    return _digests[folder]
+
+
 def encoded(folder: Path, value: Any) -> bytes:
     """Return *value*, made from the YAML files below *folder*, in the compiled form."""
     return digest_of(yaml_files(folder)).encode() + b"\n" + msgspec.json.encode(value)
 
 
-def read(folder: Path, shape: type[T]) -> T | None:
+def read(folder: Path, shape: type[T], name: str = COMPILED) -> T | None:
     """
     Return what was compiled from the YAML files below *folder*; ``None`` when that is missing or stale.
+
+    :param name: Of the file beside them that it was kept in.
 
     Of a folder that is not shipped it is ``None`` too: the digest tells what is stale, not who wrote it, and what is
     compiled is not checked again.
@@ -111,8 +127,8 @@ def read(folder: Path, shape: type[T]) -> T | None:
     if folder.parent != data_dir("rules"):
         return None
     try:
-        digest, _, body = (folder / COMPILED).read_bytes().partition(b"\n")
-        if digest.decode("ascii", "replace") != digest_of(yaml_files(folder)):
+        digest, _, body = (folder / name).read_bytes().partition(b"\n")
+        if digest.decode("ascii", "replace") != folder_digest(folder):
             return None
         return msgspec.json.decode(body, type=shape)
     except (OSError, msgspec.DecodeError):

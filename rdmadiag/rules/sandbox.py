@@ -6,11 +6,13 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
+from jinja2.environment import TemplateExpression
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from rdmadiag.data import data_dir
 from rdmadiag.rules.functions import (
     callee,
     duration,
@@ -21,6 +23,7 @@ from rdmadiag.rules.functions import (
     sleeps_in,
     who,
 )
+from rdmadiag.rules.generated import Generated, read_generated
 from rdmadiag.rules.language import FILTERS, check
 
 MAX_STEPS = 1_000_000
@@ -55,10 +58,45 @@ class RuleSandbox(ImmutableSandboxedEnvironment):
     Jinja2's sandbox for the language of :mod:`rdmadiag.rules.language`, with a limit to what one run may do.
 
     :ivar steps: Characters that were put together and turns of loops, since :meth:`begin`.
+    :ivar made: The Python of what was compiled, and of what need not be.
     """
 
     intercepted_binops = frozenset("+*%")
     steps = 0
+
+    def __init__(self, made: Generated) -> None:
+        # what is used a few times is not worth optimizing
+        super().__init__(undefined=Unknown, trim_blocks=True, lstrip_blocks=True, optimized=False)
+        self.made = made
+        self._python = ""
+
+    def expression(self, source: str) -> TemplateExpression:
+        """
+        Compile a condition.
+
+        :raises jinja2.TemplateSyntaxError: Or another of :data:`SOURCE_FAULTS`, if it is none.
+        """
+        if python := self.made.expressions.get(source):
+            return TemplateExpression(self._loaded(python), undefined_to_none=True)
+        expression = self.compile_expression(source)
+        self.made.expressions[source] = self._python
+        return expression
+
+    def text(self, source: str) -> jinja2.Template:
+        """
+        Compile a text with ``{{ expressions }}``.
+
+        :raises jinja2.TemplateSyntaxError: Or another of :data:`SOURCE_FAULTS`, if it is none.
+        """
+        if python := self.made.texts.get(source):
+            return self._loaded(python)
+        template = self.from_string(source)
+        self.made.texts[source] = self._python
+        return template
+
+    def _loaded(self, python: str) -> jinja2.Template:
+        code = compile(python, "<template>", "exec")
+        return jinja2.Template.from_code(self, code, self.make_globals(None))
 
     def begin(self) -> None:
         """Count from nothing again: before each condition and each text."""
@@ -111,7 +149,8 @@ class RuleSandbox(ImmutableSandboxedEnvironment):
         """Check what was parsed, and have counted what is to be; jinja2's hook between parser and compiler."""
         check(source, {*self.globals, "gap"})
         _Counted().visit(source)
-        return super()._generate(source, name, filename, defer_init)
+        self._python = super()._generate(source, name, filename, defer_init)
+        return self._python
 
 
 class _Counted(NodeTransformer):
@@ -133,11 +172,13 @@ def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
 
 @cache
 def sandbox() -> RuleSandbox:
-    """Return the sandbox with the names that rules may use."""
-    # what is used a few times is not worth optimizing
-    env = RuleSandbox(
-        undefined=Unknown, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
-    )
+    """Return the sandbox for all rules."""
+    return make_sandbox(read_generated(data_dir("rules")))
+
+
+def make_sandbox(made: Generated) -> RuleSandbox:
+    """Return a sandbox with the names that rules may use."""
+    env = RuleSandbox(made)
     env.tests["in_stack"] = in_stack
     env.globals.clear()
     env.globals.update(

@@ -178,6 +178,7 @@ def test_compiled_is_used_while_it_is_of_the_same_files(
     # Same size, other words: what was compiled is stale, whatever the clock says.
     path.write_bytes(path.read_bytes().replace(b"A private", b"B private"))
     assert path.stat().st_size == size
+    monkeypatch.setattr("rdmadiag.rules.precompiled._digests", {})
     assert read_folder(folder)[0][1].title == "B private fault"
 
 
