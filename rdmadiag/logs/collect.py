@@ -1,7 +1,6 @@
 """Logs to facts."""
 
 from collections.abc import Iterable, Iterator
-from threading import Lock
 
 from rdmadiag.facts.kinds import KINDS
 from rdmadiag.facts.model import Collected, Coverage, InputInfo
@@ -40,20 +39,17 @@ class LogCollector:
         self._vocabulary = vocabulary
         self._make_traces = make_traces
         self._searches: dict[bytes, Search] = {}
-        self._making = Lock()
 
     def search(self, anchor: bytes) -> Search:
         """Return the search for the literals, and for the odd line ends of *anchor* if it is not empty."""
-        with self._making:
-            if anchor not in self._searches:
-                if len(self._searches) >= MAX_SEARCHES:
-                    self._searches.clear()
-                self._searches[anchor] = self._made(anchor)
-            return self._searches[anchor]
-
-    def _made(self, anchor: bytes) -> Search:
-        literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
-        return make_search(literals, odd_pattern(anchor), hyperscan=self.options.hyperscan)
+        known = self._searches.get(anchor)
+        if known is None:
+            literals = [*self._vocabulary.literals, *CONTEXT_LITERALS]
+            known = make_search(literals, odd_pattern(anchor), hyperscan=self.options.hyperscan)
+            if len(self._searches) >= MAX_SEARCHES:
+                self._searches.clear()
+            self._searches[anchor] = known
+        return known
 
     def prepare(self) -> None:
         """Make the search now, so that processes that are forked have it."""

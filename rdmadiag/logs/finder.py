@@ -35,13 +35,6 @@ def anchor_of(line: bytes) -> bytes:
     return match[0] if match else b""
 
 
-def anchor_in(block: Block) -> bytes:
-    """Return what most lines of a block begin with, by its last whole line, or nothing."""
-    last = block.data.rfind(b"\n", block.start, max(block.start, block.end - 1)) + 1
-    begin = max(last, block.start)
-    return anchor_of(bytes(block.data[begin : begin + 64]))
-
-
 def odd_pattern(anchor: bytes) -> bytes:
     """
     Return the pattern of a line end that *anchor* does not follow, and of what follows it so far.
@@ -108,11 +101,14 @@ class Finder:
         self._without = min((1 << self._failures) - 2, MAX_WITHOUT) if failed else 0
 
     def _next_anchor(self, block: Block) -> bytes:
-        """Return what most lines of the block begin with, or those before: the month changes."""
+        """Return what most lines of the block begin with, by its last whole line: the month changes."""
         if self._without:
             self._without -= 1
             return b""
-        self._anchor = anchor_in(block) or self._anchor
+        last = block.data.rfind(b"\n", block.start, max(block.start, block.end - 1)) + 1
+        begin = max(last, block.start)
+        anchor = anchor_of(bytes(block.data[begin : begin + 64]))
+        self._anchor = anchor or self._anchor
         return self._anchor
 
 

@@ -8,7 +8,7 @@ from rdmadiag.inputs.streams import FileStream, Stream
 from rdmadiag.logs.assemble import Assembler, Tally, Unit
 from rdmadiag.logs.blocks import Block, Blocks, Cuts
 from rdmadiag.logs.census import Census
-from rdmadiag.logs.finder import NO_FINDER, anchor_in
+from rdmadiag.logs.finder import NO_FINDER
 from rdmadiag.logs.layout import Layout, survey
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.ranges import Ranges, is_flood, processes, worth_it
@@ -45,10 +45,8 @@ class Reading:
         blocks = Blocks(stream, self.cuts, options.block, options.limits)
         following = iter(blocks)
         first = next(following)
-        file = self._source.seekable
-        if not (_is_short(first, options) or (file and worth_it(file.size, options))):
-            self._prepare(first)
         layout = survey(bytes(first.view[:SAMPLE]))
+        file = self._source.seekable
         if layout.newest_first:
             yield from self._turned(layout, first, following)
         elif _is_whole(layout, first, options):
@@ -59,16 +57,6 @@ class Reading:
         else:
             yield from self._sparse(layout, chain([first], following))
         self.size = max(self.size, blocks.size)
-
-    def _prepare(self, first: Block) -> None:
-        """Begin to make the search, which takes as long as the first look at a log, if threads may be used."""
-        if processes(self._tools.options) == 1:
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        pool = ThreadPoolExecutor(1)
-        pool.submit(self._tools.search, anchor_in(first))
-        pool.shutdown(wait=False)
 
     def _turned(self, layout: Layout, first: Block, following: Iterable[Block]) -> Iterator[Unit]:
         turned = Turned(self._source, layout, self.cuts, self._tools.options)
@@ -106,8 +94,6 @@ class Reading:
 
 def _is_whole(layout: Layout, first: Block, options: LogOptions) -> bool:
     """Tell whether every line must be read."""
-    return layout.running or layout.sequential or _is_short(first, options)
-
-
-def _is_short(first: Block, options: LogOptions) -> bool:
+    if layout.running or layout.sequential:
+        return True
     return first.last and first.end - first.start <= options.whole
