@@ -1,6 +1,5 @@
 """Where the shipped rules and templates are: inside the wheel, or beside the package in a checkout."""
 
-from importlib.resources import files
 from pathlib import Path
 
 
@@ -10,6 +9,6 @@ def data_dir(name: str) -> Path:
 
     A wheel holds it as ``rdmadiag/_data/NAME``; a checkout has it at its top level.
     """
-    package = Path(str(files("rdmadiag")))
+    package = Path(__file__).parent
     packed = package / "_data" / name
     return packed if packed.is_dir() else package.parent / name
