@@ -25,6 +25,7 @@ from rdmadiag.vmcore.kallsyms_search import search_tables
 from rdmadiag.vmcore.modules import ModuleList
 from rdmadiag.vmcore.opening import open_program
 from rdmadiag.vmcore.pointer_auth import strip_signature
+from rdmadiag.vmcore.presence import Presence, built_in, presence
 from rdmadiag.vmcore.printk import LogBuffer, PrintkRecord
 from rdmadiag.vmcore.split import read_dump_files
 from rdmadiag.vmcore.stacks import Stacks
@@ -43,7 +44,7 @@ class Dump:
     :ivar prog: drgn's program: types, objects and symbols work in it, with or without debug info.
     :ivar types: Where types come from: ``dwarf``, ``btf`` or ``none``.
     :ivar code_address: Function from a return address on a stack to the address of code: the same but on arm64.
-    :ivar modules: The loaded modules; only if ``modules.complete`` is a module that is not there not loaded.
+    :ivar modules: The loaded modules; :meth:`presence` tells whether one that is not among them is really away.
     :ivar problems: What about the dump could not be read; grows while it is used.
     :ivar lost_log: What is missing of its log buffer, in words; known once that was read.
     """
@@ -69,7 +70,7 @@ class Dump:
         if self.types == "none":
             self.problems.append(self._no_types())
         else:
-            self.problems += self._incompleteness()
+            self.problems += [*self._incompleteness(), *self._unmarked()]
 
     def _kallsyms(self) -> Kallsyms | None:
         tables = tables_of_vmcoreinfo(self.info) or search_tables(self.prog.read, self.info)
@@ -97,6 +98,15 @@ class Dump:
         level = self.core.kdump.dump_level if self.core.kdump else 0
         hint = filter_hint(level, self.info) if found else None
         return [*found, hint] if hint else found
+
+    def _unmarked(self) -> list[Problem]:
+        """Say if RDMA code cannot be told from other code: of what is in the kernel proper no range of addresses is known."""
+        what = (
+            "these are built into the kernel, so a task in their code is only recognised by what it sleeps on, or if it "
+            "sleeps uninterruptibly"
+        )
+        found = built_in(self.symbols)
+        return [Problem(what, ", ".join(found))] if found else []
 
     def _no_types(self) -> Problem:
         build_id = self.info.get("BUILD-ID")
@@ -197,6 +207,10 @@ class Dump:
         :param module: Search this module only; ``""`` the kernel proper only; ``None`` everywhere.
         """
         return self.symbols.find(name, module)
+
+    def presence(self, module: str) -> Presence:
+        """Return whether a module is loaded, built into the kernel, or neither."""
+        return presence(self.symbols, module)
 
     def symbolize(self, pc: int) -> tuple[str, int, int, str] | None:
         """Return function, offset in it, its size and module (``""``: the kernel proper), or ``None``."""

@@ -7,6 +7,7 @@ programs with debug info work without it. DWARF, when it is there, is asked firs
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 import drgn
 from drgn import (
@@ -26,6 +27,7 @@ from drgn import (
 from rdmadiag.vmcore.btf import Kind
 from rdmadiag.vmcore.btf_store import BtfStore
 from rdmadiag.vmcore.globals import Global, globals_named
+from rdmadiag.vmcore.presence import presence
 from rdmadiag.vmcore.symbols import Symbol, SymbolTable
 
 __all__ = ("Finders",)
@@ -97,11 +99,18 @@ class Finders:
         for entry in globals_named(name):
             if filename and entry.module != filename and not filename_matches(entry.file, filename):
                 continue
-            symbol = self._symbols.find(name, entry.module)
+            symbol = self._symbol(entry)
             type_ = self._global_type(entry, symbol) if symbol else None
             if symbol and type_:
                 return self._object(type_, symbol)
         return self._btf_variable(name, filename)
+
+    def _symbol(self, entry: Global) -> Symbol | None:
+        """Find a variable's symbol. In a kernel that has its module built in, a name that several have tells nothing."""
+        if not entry.module or presence(self._symbols, entry.module) != "built-in":
+            return self._symbols.find(entry.name, entry.module)
+        found = list(islice(self._symbols.find_all(entry.name, ""), 2))
+        return found[0] if len(found) == 1 else None
 
     def _object(self, type_: Type, symbol: Symbol) -> Object | None:
         try:

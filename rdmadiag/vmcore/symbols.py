@@ -53,6 +53,11 @@ class SymbolTable:
         self._cache: dict[int, Symbol | None] = {}
         self._damaged: set[str] = set()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the kernel's own table is there and nothing of it was found damaged: only then does it name all."""
+        return self.kallsyms is not None and "" not in self._damaged
+
     def at(self, address: int) -> Symbol | None:
         """Return the symbol that contains *address*, or ``None``."""
         if address not in self._cache:

@@ -6,11 +6,13 @@ segment that objects are put into. A new layout is a new piece of C text.
 """
 
 import re
+from functools import partial
 from types import SimpleNamespace
 
 import drgn
 
 from rdmadiag.vmcore.frames import Stack
+from rdmadiag.vmcore.presence import presence
 
 BASE = 0xFFFF888000000000
 SIZE = 1 << 21
@@ -295,7 +297,10 @@ def fake_dump(kernel: FakeKernel, *modules: str, complete: bool = True) -> Simpl
         found = kernel.prog.symbols(name)
         return next((one for one in found if kernel.modules[one.address] == (module or "")), None)
 
+    symbols = SimpleNamespace(modules=listed, find=symbol, is_whole=True)
     return SimpleNamespace(
+        symbols=symbols,
+        presence=partial(presence, symbols),
         symbol=symbol,
         prog=kernel.prog,
         modules=listed,

@@ -114,7 +114,7 @@ class IdTable:
             self._ids[address] = RdmaId(id_priv, address, listed=True)
 
     def _read_queues(self) -> None:
-        if not self._view.dump.modules.named("nvme_rdma"):
+        if self._view.dump.presence("nvme_rdma") == "absent":
             return
         try:
             self._view.prog.type("struct nvme_rdma_ctrl")
@@ -125,7 +125,7 @@ class IdTable:
             self._guard("a queue", partial(self._read_queue, queue))
 
     def _read_connections(self) -> None:
-        if not self._view.dump.modules.named("rds_rdma"):
+        if self._view.dump.presence("rds_rdma") == "absent":
             return
         for one in rds_paths(self._view, self.problems, "infiniband"):
             self._guard("a connection", partial(self._read_path, one.path))

@@ -47,14 +47,13 @@ def collect(view: View) -> Collected:
     """Return an ``iser.connection`` fact for each connection of the initiator and of the target."""
     problems: list[str] = []
     facts: list[Fact] = []
-    modules = view.dump.modules
-    loaded = [side for side in _SIDES if modules.named(side.module) or not modules.complete]
-    for side in loaded:
+    there = [side for side in _SIDES if view.dump.presence(side.module) != "absent"]
+    for side in there:
         if missing := view.not_here(_KIND, side.module, side.variable, side.type):
             problems.append(missing.reason)
         else:
             facts += _facts(view, side, problems)
-    if not loaded:
+    if not there:
         reason = "neither ib_iser nor ib_isert is loaded"
         return Collected(coverage=[view.coverage(_KIND, "absent", reason)])
     return Collected(facts=facts, coverage=[view.covered(_KIND, problems, facts)])

@@ -48,8 +48,8 @@ def known_objects(view: View) -> ObjectIndex:
 def _index(view: View) -> ObjectIndex:
     index = ObjectIndex()
     for reader in _READERS:
-        # Of what is not loaded not even the names are sought.
-        if reader.module and not view.dump.modules.named(reader.module):
+        # Of what is not there no names are sought.
+        if reader.module and view.dump.presence(reader.module) == "absent":
             continue
         with suppress(*READ_ERRORS):  # the collector of that kind says so
             for pointer, label in nested(reader.walk(view), reader.labelled):

@@ -145,5 +145,6 @@ def _waiter(view: View, queue: Queue) -> TaskRow | None:
 def _lockers(view: View, id_priv: Object) -> Iterator[Object]:
     """Iterate over nvme_rdma's tasks that wait until an event handler of an identifier ends."""
     for task in mutex_for_each_waiter(id_priv.handler_mutex):
-        if "nvme_rdma" in view.stacks.of(task).modules:
+        # By name: built into the kernel it is no module.
+        if any(name.startswith("nvme_rdma_") for name in view.stacks.of(task).functions):
             yield task

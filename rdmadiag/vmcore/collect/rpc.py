@@ -140,8 +140,7 @@ def rpc_table(view: View) -> RpcTable:
 
 
 def _table(view: View) -> RpcTable:
-    dump = view.dump
-    if not dump.modules.named("sunrpc") and not dump.symbol("rpc_run_task", ""):
+    if view.dump.presence("sunrpc") == "absent":
         raise LookupError("module sunrpc is not loaded")
     view.prog.type("struct rpc_clnt")
     return RpcTable(view)

@@ -206,9 +206,8 @@ class View:
         return None
 
     def not_loaded(self, kind: str, module: str) -> Coverage | None:
-        """Return that a module is not loaded, ``None`` when it may be; no name of it is sought."""
-        modules = self.dump.modules
-        if modules.complete and not modules.named(module):
+        """Return that a module is not there, ``None`` when it may be; no name of it is sought but one function's."""
+        if self.dump.presence(module) == "absent":
             return self.coverage(kind, "absent", f"module {module} is not loaded")
         return None
 
@@ -226,7 +225,13 @@ class View:
             return self.coverage(kind, "failed", reason)
         if not modules.complete:
             return self.coverage(kind, "failed", f"{error}, and the module list is not complete")
-        return self.coverage(kind, "absent", f"module {module} is not loaded")
+        match self.dump.presence(module):
+            case "absent":
+                return self.coverage(kind, "absent", f"module {module} is not loaded")
+            case "built-in":
+                return self.coverage(kind, "failed", f"{module} is built into the kernel: {error}")
+        reason = f"{error}, and for want of symbols it cannot be told whether {module} is built in"
+        return self.coverage(kind, "failed", reason)
 
 
 def _clock(read: Callable[[Program], float], prog: Program) -> float | None:
