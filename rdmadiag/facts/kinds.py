@@ -34,7 +34,8 @@ KINDS: dict[str, dict[str, str]] = {
         "state": "D, S, R, I, T, Z as ps prints it",
         "cpu": "",
         "address": "struct task_struct *",
-        "wait_seconds": "how long it has been waiting, the best clock there is; null when unknown",
+        "wait_seconds": "how long it has been waiting, the best clock there is; null for one that never ran, "
+        "or that could not be read: then the problems say why",
         "wait_clock": "which clock that is: sched_info.last_arrival, or worker.last_active for a worker that wakes "
         "and sleeps again (the worker was last idle then: the wait is not longer than that)",
         "frames": "list of 'function+0xoff/0xlen [module]', innermost first; '? ' before a guess",

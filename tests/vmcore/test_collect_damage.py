@@ -216,6 +216,7 @@ def test_clocks_that_are_gone():
     facts, _ = read(dump)
     (row,) = [row for row in of(facts, "rds.ib_connection") if row["shutdown_task"]]
     assert row["shutdown_wait_seconds"] is None
+    assert "shutdown_wait_seconds: tick_nsec is 0" in row["problems"]
     assert of(facts, "kernel")[0]["uptime_seconds"] is None
 
 

@@ -249,10 +249,23 @@ def test_sleep_with_a_timeout_before_timers_knew_their_task(kernel):
     assert view.wait(row(view, task)) == (5.0, "worker.last_active")
 
 
-def test_age_without_any_clock_is_unknown(kernel):
+def test_age_of_a_task_that_never_ran_is_unknown(kernel):
     task = kernel.task(10, "waiter")
     view = view_of(kernel)
     assert view.wait(row(view, task))[0] is None
+    assert "wait_seconds" not in str(waiting_task(view)["problems"])
+
+
+def test_age_without_the_clock_says_what_could_not_be_read(kernel):
+    kernel.set(kernel.task(10, "waiter").se.exec_start, 5)
+    fields = waiting_task(view_of(kernel))
+    assert (fields["wait_seconds"], fields["wait_clock"]) == (None, "")
+    assert "wait_seconds: could not find 'runqueues'" in fields["problems"]
+
+
+def waiting_task(view):
+    (fact,) = collect(view).facts
+    return fact.fields
 
 
 def test_uptime_of_the_fake_kernel(kernel):

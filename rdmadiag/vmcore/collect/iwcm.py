@@ -1,5 +1,7 @@
 """Identifiers of the iWARP CM, who waits for each and who waits behind those."""
 
+from functools import partial
+
 from drgn import Object
 
 from rdmadiag.facts.model import Collected, Fact, Fields
@@ -91,10 +93,14 @@ def _add_tasks(view: View, rdma_id: RdmaId, iw_priv: Object, row: Row) -> None:
     behind: list[Fields] = []
     for name, task in (("destroy", destroyer), ("setup", setter)):
         row.fields[f"{name}_task"] = task.pid if task else None
-        row.fields[f"{name}_wait_seconds"] = view.wait(task)[0] if task else None
+        row.read(f"{name}_wait_seconds", partial(_seconds, view, task))
         if task:
             behind += [one for one in behind_task(view, task.address) if one not in behind]
     row.fields |= {"waiters": len(behind), "behind": behind}
+
+
+def _seconds(view: View, task: TaskRow | None) -> float | None:
+    return view.wait(task)[0] if task else None
 
 
 def _name_controller(view: View, task: TaskRow | None, row: Row) -> None:

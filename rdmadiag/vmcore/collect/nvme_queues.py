@@ -21,7 +21,7 @@ from rdmadiag.vmcore.helpers.nvme_rdma import (
 from rdmadiag.vmcore.helpers.rdma_cm import rdma_id_iw_cm_id, rdma_id_state
 from rdmadiag.vmcore.helpers.wait import completion_for_each_task, mutex_for_each_waiter
 
-__all__ = ("Blocked", "Queue", "add_blocked", "blocked_fields", "read_queues")
+__all__ = ("Blocked", "Queue", "add_blocked", "add_blocked_task", "read_queues")
 
 _BLOCKED = ("blocked_task", "blocked_queue", "blocked_wait_seconds", "blocked_in", "iw_cm_id")
 _ALLOCATED = "NVME_RDMA_Q_ALLOCATED"
@@ -110,21 +110,22 @@ def add_blocked(view: View, queues: list[Queue], row: Row) -> Blocked | None:
         task = row.value(f"waiters of queue {queue.number}", partial(_waiter, view, queue))
         if task is not None:
             blocked = Blocked(task, queue.number, queue.iw_cm_id)
-            row.fields |= blocked_fields(view, blocked)
+            add_blocked_task(view, blocked, row)
             return blocked
-    row.fields |= blocked_fields(view, None)
+    add_blocked_task(view, None, row)
     return None
 
 
-def blocked_fields(view: View, blocked: Blocked | None) -> Fields:
-    """Return the fields that tell of a blocked task."""
+def add_blocked_task(view: View, blocked: Blocked | None, row: Row) -> None:
+    """Add the fields that tell of a blocked task."""
+    row.fields |= dict.fromkeys(_BLOCKED)
     if blocked is None:
-        return dict.fromkeys(_BLOCKED)
+        return
+    row.read("blocked_wait_seconds", lambda: view.wait(blocked.task)[0])
     iw_cm_id = blocked.iw_cm_id
-    return {
+    row.fields |= {
         "blocked_task": blocked.task.pid,
         "blocked_queue": blocked.queue,
-        "blocked_wait_seconds": view.wait(blocked.task)[0],
         "blocked_in": view.stacks.of(blocked.task.task).rdma_function or None,
         "iw_cm_id": hex_or_none(iw_cm_id.value_()) if iw_cm_id else None,
     }

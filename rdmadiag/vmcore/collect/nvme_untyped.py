@@ -20,7 +20,7 @@ from rdmadiag.vmcore.collect.nvme_fields import (
     add_works,
     controller_text,
 )
-from rdmadiag.vmcore.collect.nvme_queues import Blocked, blocked_fields
+from rdmadiag.vmcore.collect.nvme_queues import Blocked, add_blocked_task
 from rdmadiag.vmcore.collect.rows import Row, isolated, until_broken
 from rdmadiag.vmcore.collect.view import View
 from rdmadiag.vmcore.collect.waits import first_task
@@ -123,7 +123,7 @@ def _fact(view: View, nvme: Object) -> Fact:
         works["reconnect"] = reconnect.work
     add_works(view, works, reconnect, row)
     blocked = row.value("blocked task", lambda: _blocked(view, row.fields["reconnect_task"]))
-    row.fields |= blocked_fields(view, blocked)
+    add_blocked_task(view, blocked, row)
     add_behind(view, works, row)
     add_bound(view, reconnect, blocked, row)
     row.fields["problems"] = row.problems

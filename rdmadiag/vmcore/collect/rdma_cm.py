@@ -44,11 +44,9 @@ def _fact(view: View, rdma_id: RdmaId) -> Fact:
     row.read("port_space", lambda: enum_value_name(id_priv.id.ps, "RDMA_PS_"))
     row.read("owner", lambda: owner_of(view, rdma_id))
     destroyer = row.value("destroy_task", lambda: first_task(view, _destroyers(view, id_priv)))
-    row.fields |= {
-        "destroy_task": destroyer.pid if destroyer else None,
-        "destroy_wait_seconds": view.wait(destroyer)[0] if destroyer else None,
-        "problems": row.problems,
-    }
+    row.fields["destroy_task"] = destroyer.pid if destroyer else None
+    row.read("destroy_wait_seconds", lambda: view.wait(destroyer)[0] if destroyer else None)
+    row.fields["problems"] = row.problems
     fields = row.fields
     text = f"rdma_cm id {fields['laddr']} -> {fields['raddr']} {fields['state']}, {fields['refcount']} references"
     return view.fact(_KIND, fields, "struct rdma_id_private", rdma_id.address, text)

@@ -6,7 +6,7 @@ from drgn import Object
 
 from rdmadiag.vmcore.collect.locals import check_local
 from rdmadiag.vmcore.collect.rows import Row
-from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.collect.view import NO_WAIT, View
 from rdmadiag.vmcore.collect.worktable import Worker
 from rdmadiag.vmcore.helpers.rds import (
     path_connect_work,
@@ -99,7 +99,7 @@ def _add_shutdown(view: View, cp: Object, worker: Worker, row: Row) -> None:
     if task is None:
         row.problems.append(f"the task at {worker.task:#x} that runs its shutdown was not found")
         return
-    seconds, clock = view.wait(task)
+    seconds, clock = row.value("shutdown_wait_seconds", lambda: view.wait(task)) or NO_WAIT
     down = row.fields.get("down_seconds")
     if clock == "worker.last_active" and down is not None and (seconds is None or down < seconds):
         # Neither can be shorter than the shutdown, so the shorter one is nearer.

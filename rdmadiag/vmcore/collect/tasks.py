@@ -11,7 +11,7 @@ from rdmadiag.vmcore.collect.idle import is_idle
 from rdmadiag.vmcore.collect.rows import Row, hex_or_none, isolated
 from rdmadiag.vmcore.collect.stacks import subsystem_of
 from rdmadiag.vmcore.collect.tasktable import TaskRow
-from rdmadiag.vmcore.collect.view import View
+from rdmadiag.vmcore.collect.view import NO_WAIT, View
 from rdmadiag.vmcore.collect.waits import waits_on
 
 KINDS = ("task",)
@@ -30,7 +30,7 @@ def collect(view: View) -> Collected:
 def _fact(view: View, task: TaskRow) -> Fact:
     row = Row()
     stack = view.stacks.of(task.task)
-    seconds, clock = view.wait(task)
+    seconds, clock = row.value("wait_seconds", lambda: view.wait(task)) or NO_WAIT
     row.fields |= {
         "pid": task.pid,
         "comm": task.comm,

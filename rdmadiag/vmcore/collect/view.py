@@ -20,7 +20,7 @@ from rdmadiag.vmcore.helpers.sched import (
 from rdmadiag.vmcore.helpers.timekeeping import jiffies_to_seconds, real_seconds, uptime_seconds
 from rdmadiag.vmcore.walk import OUT_OF_STEPS, is_out_of_steps, take_steps
 
-__all__ = ("View", "Wait")
+__all__ = ("NO_WAIT", "View", "Wait")
 
 Status = Literal["complete", "absent", "partial", "failed"]
 T = TypeVar("T")
@@ -28,7 +28,9 @@ _REASONS = 5
 _FACT_STEPS = 32
 """A fact takes up far more memory than a step takes time."""
 Wait = tuple[float | None, str]
-"""How many seconds, and by which clock."""
+"""How many seconds (none for a task that never ran), and by which clock."""
+NO_WAIT: Wait = None, ""
+"""Of a wait that could not be read."""
 
 
 class View:
@@ -73,11 +75,6 @@ class View:
     def works(self) -> WorkTable:
         """Works and workers."""
         return WorkTable(self.prog, self.stacks.is_rdma_text, self.is_function)
-
-    @cached_property
-    def scheduler_clock(self) -> float | None:
-        """The scheduler's clock in nanoseconds."""
-        return _clock(scheduler_clock, self.prog)
 
     @cached_property
     def interesting(self) -> list[TaskRow]:
@@ -135,21 +132,20 @@ class View:
 
         A worker that sleeps with a timeout wakes and sleeps again, so the scheduler knows only of the last
         round; the worker knows when it was last idle, which was before the work began.
+
+        :raises Exception: one of :data:`READ_ERRORS` when it cannot be read
         """
         worker = self.works.by_task.get(row.address)
-        try:
-            if worker and task_sleeps_with_timeout(row.task):
-                return round(
-                    jiffies_to_seconds(self.prog, worker.last_active), 3
-                ), "worker.last_active"
-            return self._since_arrival(row.task), "sched_info.last_arrival"
-        except READ_ERRORS:
-            return None, ""
+        if worker and task_sleeps_with_timeout(row.task):
+            return round(jiffies_to_seconds(self.prog, worker.last_active), 3), "worker.last_active"
+        return self._since_arrival(row.task), "sched_info.last_arrival"
 
     def _since_arrival(self, task: Object) -> float | None:
-        if self.scheduler_clock is None:
+        arrival = task_last_arrival(task)
+        if arrival is None:
             return None
-        return round(max(self.scheduler_clock - task_last_arrival(task), 0) / 1e9, 3)
+        now = self.once("scheduler clock", lambda: scheduler_clock(self.prog))
+        return round(max(now - arrival, 0) / 1e9, 3)
 
     def fact(
         self, kind: str, fields: Fields, type_: str, address: int, text: str, member: str = ""

@@ -80,21 +80,18 @@ def task_comm(task: Object) -> str:
     return c_string(task.comm)
 
 
-def task_last_arrival(task: Object) -> int:
+def task_last_arrival(task: Object) -> int | None:
     """
-    Return when a task last got a CPU, by :func:`scheduler_clock`, in nanoseconds.
+    Return when a task last got a CPU, by :func:`scheduler_clock`, in nanoseconds; ``None`` if it never ran.
 
     :param task: ``struct task_struct *``
-    :raises ValueError: if it never ran.
     """
     # sched_info needs CONFIG_SCHED_INFO; the entity's own stamp is always there.
     try:
         arrival = int(task.sched_info.last_arrival.value_())
     except AttributeError:
         arrival = int(task.se.exec_start.value_())
-    if not arrival:
-        raise ValueError("the task never ran")
-    return arrival
+    return arrival or None
 
 
 def scheduler_clock(prog: Program) -> int:
