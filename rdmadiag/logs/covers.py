@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?"
 _POD = rf"(?=[a-z0-9.]+-)(?P<host>{_NAME})"
+_MADE = rf"(?P<made>{_NAME}-(?:[bcdfghjklmnpqrstvwxz2456789]{{5}}|\d{{1,4}}))"
+"""Name of a pod as Kubernetes ends it, of which it makes no words: apimachinery's ``SafeEncodeString()``, or a number."""
 _TIME = r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
 _NANO = r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z)"
 """A time that no log daemon writes, so that it is not the line's own."""
@@ -34,8 +36,8 @@ _SURE = (
 _LIKELY = (
     Lazy(rf"(?:\S{{1,200}}@)?(?P<host>[\w.-]{{1,200}}) +\|(?: {_NANO})?(?: |$)"),  # docker compose
     Lazy(rf"\[(?P<host>{_NAME})(?: {_NAME})?\](?: {_NANO})? "),  # kubetail
+    Lazy(rf"(?:{_NAME} {_MADE}|[a-z0-9]+ {_POD}) {_NAME}(?: {_NANO})? "),  # stern, of all namespaces
     Lazy(rf"{_POD} {_NAME}(?: {_NANO})? "),  # stern
-    Lazy(rf"{_NAME} {_POD} {_NAME}(?: {_NANO})? "),  # stern, of all namespaces
 )
 """These might be words, or a table: the same must stand before many lines, or what follows must read like a log."""
 
@@ -88,7 +90,7 @@ def _stamp(match: "re.Match[str]") -> Stamp:
 def _host(match: "re.Match[str]") -> str:
     groups = match.groupdict()
     labels = _HOST.search(groups.get("labels") or "")
-    return short_host(labels["host"] if labels else groups.get("host") or "")
+    return short_host(labels["host"] if labels else groups.get("made") or groups.get("host") or "")
 
 
 def find_cover(texts: Sequence[str], *, headed: bool) -> Cover | None:
@@ -122,7 +124,7 @@ def _rest(match: "re.Match[str]") -> str:
 
 
 def _repeats(matches: Sequence["re.Match[str]"]) -> bool:
-    return len({m["host"] for m in matches}) * 5 <= len(matches)
+    return len({m[0].replace(m["time"] or " ", "") for m in matches}) * 5 <= len(matches)
 
 
 def _reads_better(matches: Sequence["re.Match[str]"]) -> bool:
