@@ -26,6 +26,7 @@ class FileStream:
     A file that is cut short while it is read ends early here; under mmap it would be a SIGBUS.
 
     :ivar size: Its size when it was opened: what a logger appends later is not read.
+    :ivar report: Takes what is wrong with it.
     """
 
     def __init__(self, fd: int, report: Report) -> None:
@@ -33,7 +34,7 @@ class FileStream:
         self.fd = fd
         self.size = os.fstat(fd).st_size
         self.position = 0
-        self._report = report
+        self.report = report
 
     def read(self, size: int, /) -> bytes:
         """Return at most *size* bytes from the position, ``b""`` at the end."""
@@ -46,27 +47,34 @@ class FileStream:
         try:
             count = os.preadv(self.fd, [view[:size]], self.position) if size > 0 else 0
         except OSError as error:
-            self._report(f"cannot be read: {error.strerror}", self.position)
+            self.report(f"cannot be read: {error.strerror}", self.position)
             self.size = self.position
             return 0
         self.position += count
         if not count and self.position < self.size:
-            self._report("the file became shorter while it was read", self.position)
+            self._cut_short()
             self.size = self.position
         return count
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return at most *size* bytes at *offset*."""
         try:
-            return os.pread(self.fd, size, offset) if size > 0 else b""
+            data = os.pread(self.fd, size, offset) if size > 0 else b""
         except OSError as error:
-            self._report(f"cannot be read: {error.strerror}", offset)
+            self.report(f"cannot be read: {error.strerror}", offset)
             self.size = min(self.size, offset)
             return b""
+        if not data and size > 0 and offset < self.size:
+            self._cut_short()
+        return data
+
+    def _cut_short(self) -> None:
+        """Say that less is there than when it was opened, and where it ends now: whoever finds that says the same."""
+        self.report("the file became shorter while it was read", os.fstat(self.fd).st_size)
 
     def part(self, start: int, end: int) -> "FileStream":
         """Return another stream, of the bytes from *start* to *end*."""
-        other = FileStream(self.fd, self._report)
+        other = FileStream(self.fd, self.report)
         other.position, other.size = start, min(end, self.size)
         return other
 

@@ -5,6 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from rdmadiag.errors import UserError
+from rdmadiag.logs.children import NO_MORE
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -39,9 +42,12 @@ def ahead(
     sys.setswitchinterval(SWITCH)
     try:
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as searcher:
-            steps = deque(
-                searcher.submit(searched, reader.submit(next, read, None)) for _ in range(DEPTH)
-            )
+            try:
+                steps = deque(
+                    searcher.submit(searched, reader.submit(next, read, None)) for _ in range(DEPTH)
+                )
+            except RuntimeError as error:  # the threads begin with the first that is submitted
+                raise UserError(NO_MORE) from error
             while pair := steps.popleft().result():
                 steps.append(searcher.submit(searched, reader.submit(next, read, None)))
                 yield pair

@@ -1,9 +1,7 @@
 """Several logs at the same time, each in a process of its own."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rdmadiag.facts.model import Collected
 from rdmadiag.inputs.files import STDIN, Target
@@ -11,16 +9,11 @@ from rdmadiag.inputs.limits import Limits
 from rdmadiag.inputs.opening import open_target
 from rdmadiag.inputs.sniff import HEAD, Kind, sniff
 from rdmadiag.inputs.source import Source
-from rdmadiag.logs.children import held_signals, leave_the_end_to_the_parent
+from rdmadiag.logs.children import Child, forked, ready
 from rdmadiag.logs.collect import LogCollector
 from rdmadiag.logs.ranges import processes, worth_it
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
 Result = tuple[list[Collected], list[Source]]
-
-_collector: LogCollector | None = None
 
 
 def collect_targets(collector: LogCollector, targets: Sequence[Target]) -> Iterator[Result]:
@@ -73,43 +66,23 @@ def _is_long_text(name: str, collector: LogCollector) -> bool:
 
 
 def _together(collector: LogCollector, targets: list[Target], jobs: int) -> list[Result]:
-    """
-    Read targets in forked processes, which have the compiled search already.
+    """Read targets in forked processes, which have the compiled search already; who is done gets the next."""
 
-    :raises BrokenProcessPool: When one of them dies.
-    """
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
+    def read(parent: Child, number: int) -> None:
+        while True:
+            parent.send((number, read_target(collector, targets[number])))
+            number = parent.receive()
 
-    global _collector  # noqa: PLW0603 - how a forked process gets what cannot be sent to it
     collector.prepare()
-    _collector = collector
-    try:
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(jobs, context, leave_the_end_to_the_parent) as pool:
-            return _results(pool, targets)
-    finally:
-        _collector = None
-
-
-def _results(pool: "ProcessPoolExecutor", targets: list[Target]) -> list[Result]:
-    """Return what *targets* say; when that ends early, by a signal or a fault, nobody waits for the rest."""
-    import multiprocessing
-
-    results: list[Result] = []
-    try:
-        with held_signals():  # the first that is submitted begins all processes
-            futures: list[Future[Result]] = [pool.submit(_read, t) for t in targets]
-        results += (future.result() for future in futures)
-    finally:
-        if len(results) < len(targets):
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.kill()
-    return results
-
-
-def _read(target: Target) -> Result:
-    if _collector is None:
-        raise RuntimeError(f"process {os.getpid()} was not forked from the one that reads logs")
-    return read_target(_collector, target)
+    results: dict[int, Result] = {}
+    numbers = iter(range(jobs, len(targets)))
+    with forked(read, range(jobs)) as children:
+        while len(results) < len(targets):
+            for child in ready(children):
+                number, result = child.receive()
+                results[number] = result
+                if (following := next(numbers, None)) is None:
+                    children.remove(child)
+                else:
+                    child.send(following)
+    return [results[number] for number in range(len(targets))]

@@ -10,7 +10,6 @@ import os
 import resource
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -20,15 +19,12 @@ from rdmadiag.logs.assemble import Tally, Unit
 from rdmadiag.logs.blocks import Blocks, Cuts
 from rdmadiag.logs.borders import line_start, record_start
 from rdmadiag.logs.census import Census
-from rdmadiag.logs.children import held_signals, leave_the_end_to_the_parent
+from rdmadiag.logs.children import Child, forked
 from rdmadiag.logs.finder import Finder
 from rdmadiag.logs.layout import Layout
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.recorder import Recorder
 from rdmadiag.logs.sparse import Sparse, Tools
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 SMALLEST = 48 << 20
 """Bytes that take about as long to read as it takes to begin and end a process."""
@@ -44,8 +40,9 @@ Range = tuple[int, int]
 
 
 class _Done(msgspec.Struct):
-    """The last that a process sends."""
+    """The last that a process sends; *problems*: what was wrong with the file, and where."""
 
+    problems: list[tuple[str, int]]
     tally: Tally
     cuts: Cuts
     lines: int
@@ -105,17 +102,17 @@ class Ranges:
         if len(ranges) == 1:
             yield from self._alone(ranges[0], line)
             return
+        self._tools.search(b"")  # made before the fork, once for all
         handed = -1
-        for batches in self._begin(ranges):
-            for batch in batches:
-                if isinstance(batch, _Done):
-                    self._count(batch)
-                    line, handed = line + batch.lines, batch.handed
-                    break
-                for unit in batch:
-                    if unit.offset > handed:
-                        unit.line += line - 1
-                        yield unit
+        with forked(self._work, ranges) as workers:
+            for worker in workers:
+                while not isinstance(batch := worker.receive(), _Done):
+                    for unit in batch:
+                        if unit.offset > handed:
+                            unit.line += line - 1
+                            yield unit
+                self._count(batch)
+                line, handed = line + batch.lines, batch.handed
 
     def _ranges(self, start: int, end: int) -> list[Range]:
         options = self._tools.options
@@ -138,49 +135,29 @@ class Ranges:
         return Blocks(self._file.part(*extent), cuts, options.block, options.limits)
 
     def _count(self, done: _Done) -> None:
+        for problem in done.problems:
+            self._file.report(*problem)
         self.tally.records += done.tally.records
         self.tally.unparsed += done.tally.unparsed
         if done.cuts.count:
             self._cuts.first = self._cuts.first if self._cuts.count else done.cuts.first
             self._cuts.count += done.cuts.count
 
-    def _begin(self, ranges: list[Range]) -> Iterator[Iterator[list[Unit] | _Done]]:
-        """Begin a process for each range, and yield what each one sends."""
-        import multiprocessing
-
-        self._tools.search(b"")  # made before the fork, once for all
-        context = multiprocessing.get_context("fork")
-        running = []
-        try:
-            for extent in ranges:
-                receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=self._work, args=(sender, extent), daemon=True)
-                with held_signals():
-                    process.start()
-                    running.append((process, receiver))
-                sender.close()
-            for extent, (_, receiver) in zip(ranges, running, strict=True):
-                yield _received(receiver, extent)
-        finally:
-            for process, receiver in running:
-                receiver.close()
-                process.kill()
-                process.join()
-
-    def _work(self, sender: "Connection[list[Unit] | _Done, object]", extent: Range) -> None:
+    def _work(self, parent: Child, extent: Range) -> None:
         """Read a range; the process of its own that does it has a clock and a reader of traces of its own."""
-        leave_the_end_to_the_parent()
+        problems: list[tuple[str, int]] = []
+        self._file.report = lambda what, offset: problems.append((what, offset))
         worker = _Worker(self._tools)
         cuts = Cuts()
         sparse = Sparse(self._layout, worker.tools, cuts)
         for unit in sparse.units(self._blocks(extent, cuts)):
-            worker.take(unit, sender)
+            worker.take(unit, parent)
         lines, handed = sparse.line - 1, -1
         for unit in sparse.rest(self._blocks((extent[1], self._file.size), cuts)):
-            worker.take(unit, sender)
+            worker.take(unit, parent)
             handed = unit.offset
-        sender.send(worker.units)
-        sender.send(_Done(sparse.tally, cuts, lines, handed))
+        parent.send(worker.units)
+        parent.send(_Done(problems, sparse.tally, cuts, lines, handed))
 
 
 class _Worker:
@@ -192,25 +169,12 @@ class _Worker:
         self._traces = tools.make_traces("")
         self.tools = replace(tools, wants=self._traces.wants)
 
-    def take(self, unit: Unit, sender: "Connection[list[Unit] | _Done, object]") -> None:
+    def take(self, unit: Unit, parent: Child) -> None:
         record = self._recorder.record(unit)
         if record is not None:
             self._traces.feed(record)
             unit.said = self.tools.say(record.message)
         self.units.append(unit)
         if len(self.units) >= HELD:
-            sender.send(self.units)
+            parent.send(self.units)
             self.units = []
-
-
-def _received(
-    receiver: "Connection[object, list[Unit] | _Done]", extent: Range
-) -> Iterator[list[Unit] | _Done]:
-    while True:
-        try:
-            batch = receiver.recv()
-        except EOFError as error:
-            raise ChildProcessError(f"the process that reads bytes {extent} has died") from error
-        yield batch
-        if isinstance(batch, _Done):
-            return

@@ -15,6 +15,7 @@ import zstandard
 
 from rdmadiag.inputs import DEFAULT, Kind, Limits, expand, open_input, sniff
 from rdmadiag.inputs.files import base_name
+from rdmadiag.inputs.streams import FileStream
 
 LOG = b"".join(
     b"Sep 29 22:32:%02d db01 kernel: nvme nvme0: line %d\n" % (n % 60, n) for n in range(2000)
@@ -440,3 +441,15 @@ def test_date_in_the_name_counts(tmp_path):
     path = tmp_path / "messages-20180930"
     path.write_bytes(LOG)
     assert opened(path)[0][0].mtime == 1_538_352_000
+
+
+def test_whoever_finds_a_file_shorter_says_the_same(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(LOG)
+    [source] = list(iterate(open_input(str(path)), lambda: os.truncate(path, 5000)))
+    with path.open("rb") as file:
+        stream = FileStream(file.fileno(), source.report)
+        stream.size = len(LOG)
+        assert stream.pread(10, 6000) == b""
+        assert stream.part(6000, 7000).read(10) == b""
+    assert [p.where for p in source.problems] == [f"{path}: byte 5000"]

@@ -1,11 +1,16 @@
 """Several files at the same time give the same as one after another."""
 
 import gzip
+import os
+import threading
 
 import pytest
 
-from rdmadiag.inputs import expand
-from rdmadiag.logs.collect import LogCollector
+from rdmadiag.errors import UserError
+from rdmadiag.inputs import expand, open_input
+from rdmadiag.logs import ranges
+from rdmadiag.logs.ahead import ahead
+from rdmadiag.logs.collect import LogCollector, collect_log
 from rdmadiag.logs.options import LogOptions
 from rdmadiag.logs.parallel import collect_targets, read_target
 
@@ -56,3 +61,60 @@ def test_a_flood_is_read_by_one_process(tmp_path, vocabulary, monkeypatch, text,
     for target in expand([str(path)]):
         read_target(collector, target)
     assert begun == [] if flood else begun == [1]
+
+
+@pytest.mark.parametrize("left", [1, 30, 900])
+def test_what_all_processes_miss_of_a_file_that_became_shorter_is_told(
+    tmp_path, vocabulary, monkeypatch, left
+):
+    monkeypatch.setattr(ranges, "SMALLEST", 8000)
+    monkeypatch.setattr(ranges, "DENSE", 0)
+    forked = ranges.forked
+    path = tmp_path / "messages"
+    path.write_text(LINE.format(n=1) * 1000)
+
+    def shortened(*args):
+        """Begin the processes when the file has become shorter than their ranges say."""
+        os.truncate(path, left * len(LINE.format(n=1)))
+        return forked(*args)
+
+    monkeypatch.setattr(ranges, "forked", shortened)
+    options = LogOptions(now=1.77e9, jobs=4, whole=0, block=5000)
+    [collected] = [collect_log(source, vocabulary, options) for source in open_input(str(path))]
+    assert len([f for f in collected.facts if f.kind == "hca.cq_error"]) == left
+    [problem] = [p for p in collected.inputs[0].problems if not p.remark]
+    assert problem.what == "the file became shorter while it was read"
+    assert problem.where.endswith(f": byte {path.stat().st_size}")
+    assert {c.status for c in collected.coverage} == {"partial"}
+
+
+def fail(error):
+    def failing(*_):
+        raise error
+
+    return failing
+
+
+@pytest.mark.parametrize("error", [UserError("no"), MemoryError(), RuntimeError("a fault")])
+def test_what_a_process_ends_with_is_raised(vocabulary, folder, monkeypatch, error, capfd):
+    monkeypatch.setattr("rdmadiag.logs.parallel.read_target", fail(error))
+    with pytest.raises(type(error)) as raised:
+        run(vocabulary, folder, 2)
+    assert "read_target" in raised.value.__notes__[0]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_process_that_is_killed_is_said(vocabulary, folder, monkeypatch):
+    monkeypatch.setattr("rdmadiag.logs.parallel.read_target", lambda *_: os._exit(7))
+    with pytest.raises(UserError, match="was killed"):
+        run(vocabulary, folder, 2)
+
+
+def test_no_more_processes_or_threads(vocabulary, folder, monkeypatch):
+    monkeypatch.setattr(os, "fork", fail(BlockingIOError(11, "Resource temporarily unavailable")))
+    with pytest.raises(UserError, match="jobs 1"):
+        run(vocabulary, folder, 2)
+    assert run(vocabulary, folder, 1)[0] == [str(folder / "dump")]
+    monkeypatch.setattr(threading.Thread, "start", fail(RuntimeError("can't start new thread")))
+    with pytest.raises(UserError, match="jobs 1"):
+        list(ahead([1, 2], str))
