@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import resource
 import signal
@@ -25,6 +26,7 @@ def main() -> None:
     """
     gc.set_threshold(100_000, 20, 100)  # little here is cyclic; looking for it took a tenth of a run
     _fill_standard_files()
+    _settle_standard_files()
     _end_in_order()
     sys.exit(_status())
 
@@ -69,6 +71,20 @@ def _fill_standard_files() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _settle_standard_files() -> None:
+    """
+    Have the standard files wait, and take in all that they are given.
+
+    Other programs that have them, too, may have left them such that they do not wait. And what Python does not buffer,
+    as ``PYTHONUNBUFFERED`` asks for, is cut short on a full disk without an error.
+    """
+    for number in range(3):
+        os.set_blocking(number, True)
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = os.fdopen(1, "w", 1, encoding=encoding, errors=errors, closefd=False)
 
 
 def _end_in_order() -> None:
@@ -120,9 +136,12 @@ def _print(text: str, status: int = 0) -> int:
 
 
 def _denied(error: Exception) -> int:
-    """Say what the system did not give: memory, or room for the output."""
+    """Say what the system did not give: memory, files, or room for the output."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE:
         return _unwritten(error)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return _say(f"rdmadiag: too few files can be open at once (ulimit -n allows {allowed})", 2)
     if not isinstance(error, OSError) and not any(word in str(error) for word in _NO_MEMORY):
         return _internal(error)
     if isinstance(error, OSError) and error.errno != errno.ENOMEM:

@@ -183,7 +183,7 @@ def diagnose(
     from rdmadiag.commands.output import refuse_loss, screen
     from rdmadiag.commands.report import Output
 
-    refuse_loss(output, (*inputs, redact_key, redact_save_key))
+    refuse_loss(output, (*inputs, redact_key, redact_save_key, baseline, *(debuginfo or ())))
     seen = screen(output)
     shown = Output(
         format=format.value,
@@ -224,7 +224,7 @@ def inspect(
     from rdmadiag.commands import inspect as command
     from rdmadiag.commands.output import refuse_loss, screen
 
-    refuse_loss(output, [input])
+    refuse_loss(output, (input, *(debuginfo or ())))
     seen = screen(output)
     width = seen.width if seen.terminal else 0
     return Result(*command.inspect(input, table, format.value, width, debuginfo or ()), output)
@@ -241,7 +241,9 @@ def extract(
 ) -> Result:
     """Cut a capsule out of a dump: a very small dump with just the pages that the diagnosis reads."""
     from rdmadiag.commands import extract as command
+    from rdmadiag.commands.output import refuse_loss
 
+    refuse_loss(output, (vmcore, *(debuginfo or ())))
     return Result(*command.extract(vmcore, output, rules or (), debuginfo or ()))
 
 
@@ -290,7 +292,7 @@ def report(
     from rdmadiag.commands import report as command
     from rdmadiag.commands.output import refuse_loss, screen
 
-    refuse_loss(output, (saved, redact_key, redact_save_key))
+    refuse_loss(output, (saved, redact_key, redact_save_key, baseline))
     seen = screen(output)
     shown = command.Output(
         format.value,

@@ -1,9 +1,11 @@
 """``rdmadiag extract``: a capsule, cut out of a dump."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rdmadiag.errors import UserError
 from rdmadiag.gather import Gatherer
 
 if TYPE_CHECKING:
@@ -27,5 +29,7 @@ def extract(
         Gatherer(rules).read_dump(dump)
         collect_dump(dump, kinds=kinds_on_demand())
 
-    written = cut(vmcore, out, read, debuginfo)
+    if out.exists() and not out.is_file():
+        raise UserError(f"{out}: is no plain file, so it cannot become a capsule")
+    written = cut(vmcore, Path(os.path.realpath(out)), read, debuginfo)
     return f"{out}: {written.pages} pages, {written.bytes:,} bytes\n", 0

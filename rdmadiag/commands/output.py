@@ -16,23 +16,35 @@ def refuse_loss(output: Path | None, inputs: Iterable[Path | str | None]) -> Non
     """
     Refuse an output that would replace what is to be read.
 
-    :raises UserError: If *output* is one of *inputs*, or a folder.
+    :raises UserError: If *output* is one of *inputs*, or a log or dump in one that is a folder; or a folder itself.
     """
     if output is None:
         return
     try:
         if output.is_dir():
             raise UserError(f"{output}: is a folder; name a file to write to")
-        if any(name and _is_same_file(output, Path(name)) for name in inputs):
+        if any(name and _holds(Path(name), output) for name in inputs):
             raise UserError(f"{output}: is an input too; it would be lost")
     except OSError as error:
         raise UserError(f"{output}: cannot be written: {error.strerror}") from error
 
 
-def _is_same_file(output: Path, path: Path) -> bool:
-    if os.path.realpath(output) == os.path.realpath(path):
+def _holds(path: Path, output: Path) -> bool:
+    real, place = Path(os.path.realpath(path)), Path(os.path.realpath(output))
+    if real == place:
         return True
-    return path.is_file() and output.is_file() and output.samefile(path)
+    if not output.is_file():
+        return False
+    if path.is_dir():
+        return place.is_relative_to(real) and _is_read(place.relative_to(real))
+    return path.is_file() and output.samefile(path)
+
+
+def _is_read(path: Path) -> bool:
+    """Tell whether a file in an input folder is looked at: a report in HTML, say, is not."""
+    from rdmadiag.inputs.members import Interest, interest
+
+    return interest(str(path)) is not Interest.NO
 
 
 def emit(text: str, path: Path | None = None) -> None:

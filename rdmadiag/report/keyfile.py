@@ -1,6 +1,8 @@
 """The key of a redaction, kept on request: with it other reports get the same pseudonyms, or names come back."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -56,7 +58,17 @@ def write_key(path: Path, key: bytes, table: dict[str, str]) -> None:
     text = msgspec.json.format(msgspec.json.encode(Key(1, key.hex(), names)), indent=1)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
+        with _whole(path), os.fdopen(handle, "wb") as file:
             file.write(text + b"\n")
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Remove a file again of which only a part could be written."""
+    try:
+        yield
+    except BaseException:
+        path.unlink()
+        raise

@@ -13,6 +13,8 @@ LIMIT = 512 << 20
 """Bytes: far above what a full report has, far below what would hurt."""
 DEPTH = 64
 """Levels of dicts and lists in fields; ours have four."""
+LONGEST = 1 << 20
+"""Characters of one text: rules may give so many, log lines less; longer ones take minutes to lay out."""
 
 
 def load(path: Path) -> Report:
@@ -22,12 +24,16 @@ def load(path: Path) -> Report:
     :raises UserError: Not readable, not JSON, or not a report of schema 1.
     """
     try:
-        report = msgspec.json.decode(_read(path), type=Report)
+        data = _read(path)
+        report = msgspec.json.decode(data, type=Report)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{path}: no rdmadiag report of schema 1: {error}") from error
-    if what := _beyond_reason(report):
+    what = _beyond_reason(report)
+    if not what and len(data) > LONGEST < _longest(msgspec.to_builtins(report)):
+        what = f"a text of more than {LONGEST:,} characters"
+    if what:
         raise UserError(f"{path}: no rdmadiag report of schema 1: {what}")
     return report
 
@@ -55,6 +61,15 @@ def _is_deep(values: list[Any]) -> bool:
         if not values:
             return False
     return True
+
+
+def _longest(value: Any) -> int:
+    """Return how long the longest text is in what :func:`_is_deep` has passed."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return max(map(_longest, (*value, *value.values())), default=0)
+    return max(map(_longest, value), default=0) if isinstance(value, list) else 0
 
 
 def _read(path: Path) -> bytes:

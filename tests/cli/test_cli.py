@@ -411,3 +411,122 @@ def test_evidence_is_not_broken_off_a_terminal_and_columns_count() -> None:
     assert max(map(len, wide.splitlines())) > 150
     prose = [row for row in narrow.splitlines() if not row.startswith("    ")]
     assert max(map(len, prose)) == 60
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_pipe_named_as_a_file_is_read_once(compressed: bool) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as file:
+        file.write(gzip.compress(LINE) if compressed else LINE)
+    result = run("diagnose", f"/dev/fd/{reader}", str(HEALTHY), pass_fds=(reader,))
+    os.close(reader)
+    assert (result.returncode, result.stderr) == (1, b"")
+    assert b"hca-cq-error" in result.stdout
+
+
+def test_a_dump_does_not_come_through_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    command = f"cat {STUCK} >pipe & exec {sys.executable} -m rdmadiag diagnose pipe"
+    result = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, cwd=tmp_path, timeout=60
+    )
+    refuses(result, "pipe", "save it as one first")
+
+
+def test_standard_files_that_do_not_wait(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.json"
+    assert run("diagnose", "--format", "json", "-o", str(saved), str(STUCK)).returncode == 1
+    whole = run("report", str(saved)).stdout
+    assert len(whole) > 1 << 16  # more than a pipe holds
+    inlet, into = os.pipe()
+    out, outlet = os.pipe()
+    os.set_blocking(inlet, False)
+    os.set_blocking(outlet, False)
+    command = [sys.executable, "-m", "rdmadiag", "report", "-"]
+    with subprocess.Popen(command, stdin=inlet, stdout=outlet, cwd=ROOT) as process:
+        os.close(inlet)
+        os.close(outlet)
+        time.sleep(1)
+        with os.fdopen(into, "wb") as file:
+            file.write(saved.read_bytes())
+        time.sleep(1)
+        with os.fdopen(out, "rb") as read:
+            assert read.read() == whole
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("args", ["explain 28733324", "diagnose --help"])
+def test_output_that_is_written_in_part_is_said(tmp_path: Path, args: str, unbuffered: str) -> None:
+    command = f"ulimit -f 1; exec {sys.executable} -m rdmadiag {args} >{tmp_path / 'out'}"
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(
+        ["/bin/bash", "-c", command], capture_output=True, cwd=ROOT, env=env, timeout=60
+    )
+    refuses(result, "standard output: cannot be written")
+
+
+def test_too_few_files_that_can_be_open_are_said(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(LINE)
+    command = f"ulimit -n 8; exec {sys.executable} -m rdmadiag diagnose --jobs 2 a b"
+    result = subprocess.run(
+        ["/bin/bash", "-c", command],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=60,
+    )
+    refuses(result, "ulimit -n allows 8")
+
+
+def test_an_empty_name_is_a_file_that_is_missing(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    result = run("diagnose", str(log), "")
+    assert (result.returncode, result.stderr) == (2, b"rdmadiag: : there is no such file\n")
+
+
+def test_what_is_read_of_a_folder_is_never_the_output(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    refuses(run("diagnose", str(tmp_path), "-o", str(log)), "messages", "would be lost")
+    assert log.read_bytes() == LINE
+    for _ in range(2):  # what is not read there may be replaced
+        out = tmp_path / "report.html"
+        assert run("diagnose", str(tmp_path), "--format", "html", "-o", str(out)).returncode == 1
+    baseline = tmp_path / "old.json"
+    run("diagnose", str(log), "--format", "json", "-o", str(baseline))
+    said = ("--baseline", str(baseline), "-o", str(baseline))
+    refuses(run("diagnose", str(log), *said), "old.json", "would be lost")
+    refuses(run("report", str(baseline), *said), "old.json", "would be lost")
+
+
+def test_a_capsule_takes_the_place_of_plain_files_only(tmp_path: Path) -> None:
+    out, pipe = tmp_path / "out", tmp_path / "pipe"
+    out.mkdir()
+    os.mkfifo(pipe)
+    refuses(run("extract", str(STUCK), "-o", str(out)), "out", "folder")
+    refuses(run("extract", str(STUCK), "-o", str(pipe)), "pipe", "no plain file")
+    refuses(run("extract", str(STUCK), "-o", "/dev/null"), "/dev/null", "no plain file")
+    refuses(run("extract", str(STUCK), "-o", "x" * 300), "File name too long")
+    refuses(run("extract", str(STUCK), "-o", str(STUCK)), "would be lost")
+    assert (pipe.is_fifo(), Path("/dev/null").is_char_device()) == (True, True)
+    link = tmp_path / "link"
+    link.symlink_to("target")
+    assert run("extract", str(STUCK), "-o", str(link)).returncode == 0
+    assert link.is_symlink()
+    assert run("diagnose", str(tmp_path / "target")).returncode == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "out", "pipe", "target"]
+
+
+def test_half_a_key_is_not_left(tmp_path: Path) -> None:
+    log = tmp_path / "messages"
+    log.write_bytes(LINE)
+    key = tmp_path / "key"
+    command = f"ulimit -f 0; exec {sys.executable} -m rdmadiag diagnose --redact-save-key {key} {log} | cat"
+    result = subprocess.run(
+        ["/bin/bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=ROOT, timeout=60
+    )
+    refuses(result, "key", "File too large")
+    assert not key.exists()

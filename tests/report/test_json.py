@@ -174,6 +174,20 @@ def test_unreadable_and_huge(tmp_path, monkeypatch):
         load(path)
 
 
+@pytest.mark.parametrize("too_long", [False, True])
+def test_texts_that_take_minutes_to_lay_out_are_refused(tmp_path, too_long):
+    rows = json.loads(renderer.render(story_a()))
+    path = tmp_path / "x.json"
+    text = "x" * (loader.LONGEST + too_long)
+    for change in ({"started": text}, {"facts": {text: 1}}, {"tables": {"t": [{"a": [text]}]}}):
+        path.write_text(json.dumps(rows | change))
+        if too_long:
+            with pytest.raises(UserError, match="a text of more than"):
+                load(path)
+        else:
+            load(path)
+
+
 def test_standard_input(monkeypatch):
     class Stdin:
         buffer = io.BytesIO(renderer.encode(story_a()))
