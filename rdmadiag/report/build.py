@@ -1,7 +1,8 @@
 """From facts and the rules' results to the report."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from rdmadiag import __version__
 from rdmadiag.facts.model import Fact, InputInfo, Moment, Where
 from rdmadiag.facts.store import FactStore, sort_key
+from rdmadiag.logs.alike import shape
 from rdmadiag.report.model import (
     Check,
     Evidence,
@@ -29,7 +31,9 @@ from rdmadiag.rules.engine import Fired, Result
 from rdmadiag.rules.schema import Clue, Severity
 
 EVIDENCE_PER_CLUE = 12
-"""How many facts of one clue are shown; ``count`` says how many there were."""
+"""How many facts of one clue are shown that differ in more than their times; ``count`` says how often each was seen."""
+_DAY_AND_HOUR = re.compile(r"(?<=\d)T(?=\d\d:)")
+"""What keeps the day and the hour of an ISO 8601 time from being two numbers."""
 TIMELINE_ROWS = 20_000
 TABLE_ROWS = 20_000
 
@@ -133,13 +137,21 @@ def _evidence(
     rows: list[Evidence] = []
     seen: list[Fact] = []
     for name, clue, match in evidence_of(matches, clues):
-        shown: Sequence[Fact] = (
-            [match.fact] if clue.pick != "all" else match.facts[:EVIDENCE_PER_CLUE]
-        )
-        rows += [_evidence_row(name, clue, fact, match.seen) for fact in shown]
+        shown = _alike(match.facts) if clue.pick == "all" else [(match.fact, match.seen)]
+        rows += [_evidence_row(name, clue, *pair) for pair in shown[:EVIDENCE_PER_CLUE]]
         seen += match.facts
     times = [f.time for f in sorted(seen, key=sort_key) if f.time is not None]
     return rows, times
+
+
+def _alike(facts: Iterable[Fact]) -> list[tuple[Fact, int]]:
+    """Return the first of those facts that say the same, and how many do: a flood is the same few lines over and over."""
+    groups: dict[tuple[str, bytes, str], list[Fact]] = {}
+    for fact in facts:
+        text = shape(_DAY_AND_HOUR.sub(" ", fact.text))
+        key = fact.kind, msgspec.json.encode(fact.fields), text
+        groups.setdefault(key, []).append(fact)
+    return [(alike[0], len(alike)) for alike in groups.values()]
 
 
 def _evidence_row(name: str, clue: Clue, fact: Fact, count: int) -> Evidence:

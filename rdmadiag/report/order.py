@@ -10,7 +10,7 @@ GENERAL = frozenset(
     (
         *("rdma-hung-task", "hung-task", "task-unexplained", "incomplete-trace"),
         *("kernel-oops", "kernel-panic", "kernel-use-after-free", "kernel-memory-leak"),
-        *("kernel-warning", "lockdep-report", "page-allocation-failure"),
+        *("kernel-warning", "lockdep-report", "page-allocation-failure", "rdma-error-reported"),
     )
 )
 """Diagnoses that say what the kernel reported and not why; of two that are as grave, the other one is told first."""

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from rdmadiag.commands.diagnose import Request, make_report
 from rdmadiag.report import view
 from rdmadiag.report.model import Check, Evidence, ProblemRow
 from rdmadiag.report.picture import Ring, picture
@@ -296,3 +297,20 @@ def test_a_fix_is_called_what_others_call_it():
     upstream = msgspec.structs.replace(fix, cve="CVE-2021-1", commit="0e2909c6bec9")
     assert view.references(upstream) == ["Orabug 28733324", "CVE-2021-1", "commit 0e2909c6bec9"]
     assert view.references(msgspec.structs.replace(fix, id="UP-T-1", orabug="")) == ["UP-T-1"]
+
+
+def test_equal_evidence_is_one_row_with_its_count(tmp_path):
+    lines = [
+        f"2026-03-0{day}T1{day}:00:0{second}.12{second}000+00:00 host1 kernel: [{day}00{second}.12{second}000] mlx5_core 0000:17:00.1: "
+        f"wait_func:1187:(pid {second}{day}): {name} timeout. Will cause a leak of a command resource\n"
+        for name in ("2ERR_QP(0x507)", "QUERY_VPORT(0x750)")
+        for day in range(1, 4)
+        for second in range(5)
+    ]
+    log = tmp_path / "messages"
+    log.write_text("".join(sorted(lines)))
+    (finding,) = make_report(Request([str(log)])).findings
+    assert [(row.fields["name"], row.count) for row in finding.evidence] == [
+        ("2ERR_QP", 15),
+        ("QUERY_VPORT", 15),
+    ]

@@ -61,3 +61,43 @@ def test_a_cable_that_is_pulled_out_is_no_alarm() -> None:
         reason=None,
     )
     assert summaries("hca-alarm", pulled) == []
+
+
+def test_a_disk_without_a_path_is_told_with_the_target_that_is_gone() -> None:
+    ids = ("rdma-error-reported", "nvme-rdma-target-gone")
+    no_path = event("nvme.no_path", 4.9, device="nvme2n1", transport=None)
+    gone = [
+        event("nvme.error_recovery", 5.0, controller="nvme2"),
+        no_path,
+        event("nvme.connect_error", 8.0, controller="nvme2", transport="rdma", err=-110),
+        event("nvme.reconnect_failed", 8.1, controller="nvme2", transport="rdma", attempt=1),
+    ]
+    results = run([RULES[name] for name in ids], *gone)
+    assert [len(results[name].fired) for name in ids] == [0, 1]
+    assert results["rdma-error-reported"].reason == "explained by nvme-rdma-target-gone"
+    clue = results["nvme-rdma-target-gone"].fired[0].matches["no_path"]
+    assert clue is not None and clue.facts == [no_path]
+    alone = run([RULES[name] for name in ids], no_path)
+    assert [len(alone[name].fired) for name in ids] == [1, 0]
+
+
+DETECTOR = {"kind_of": "kmemleak", "signature": "kmemleak", "subsystem": None}
+
+
+def test_what_kmemleak_counts_and_shows_is_one_finding() -> None:
+    count = event("kernel.memory_leak", 5.0, message="2 new suspected memory leaks", **DETECTOR)
+    leak = event(
+        "kernel.memory_leak",
+        6.0,
+        kind_of="kmemleak",
+        signature="qedr_iw_connect",
+        subsystem="qedr",
+        functions=["kmem_cache_alloc_trace", "qedr_iw_connect"],
+    )
+    rule = RULES["kernel-memory-leak"]
+    (found,) = run(rule, count, leak)[rule.id].fired
+    assert found.candidate.key == {"signature": "qedr_iw_connect"}
+    told = found.matches["detector"]
+    assert told is not None and told["message"] == "2 new suspected memory leaks"
+    (alone,) = run(rule, count)[rule.id].fired
+    assert alone.candidate.key == {"signature": "kmemleak"}
