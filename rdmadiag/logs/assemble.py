@@ -10,7 +10,7 @@ from rdmadiag.lazy import Lazy
 from rdmadiag.logs import lines, wrapping
 from rdmadiag.logs.entries import bare, lines_of, pretty, unquoted, unwrapped
 from rdmadiag.logs.grammar import Parsed, parse, strip_marks
-from rdmadiag.logs.layout import Layout
+from rdmadiag.logs.layout import ENTRIES, Layout
 from rdmadiag.logs.lines import Line
 from rdmadiag.logs.structured import VERBOSE, parse_export, parse_json, parse_verbose
 
@@ -223,7 +223,7 @@ class Assembler:
         opened, self._open = self._open, None
         if opened is None:
             return []
-        if self._layout.style in ("export", "verbose", "pretty", "csv"):
+        if self._layout.style == "csv" or self._layout.style in ENTRIES:
             return self._close_entry(opened)
         self._count(opened)
         first, hints = opened.first, self._layout.hints

@@ -43,6 +43,8 @@ class Census(msgspec.Struct):
             return line.startswith(b"__CURSOR=")
         if style == "verbose":
             return bool(_VERBOSE.match(line))
+        if style == "pretty":
+            return line.rstrip().endswith(b"{")
         return style == "json" or bool(_CSV_ROW.match(line))
 
     def _bare(self, line: bytes) -> bytes:

@@ -36,7 +36,8 @@ _SURE = (
 _LIKELY = (
     Lazy(rf"(?:\S{{1,200}}@)?(?P<host>[\w.-]{{1,200}}) +\|(?: {_NANO})?(?: |$)"),  # docker compose
     Lazy(rf"\[(?P<host>{_NAME})(?: {_NAME})?\](?: {_NANO})? "),  # kubetail
-    Lazy(rf"(?:{_NAME} {_MADE}|[a-z0-9]+ {_POD}) {_NAME}(?: {_NANO})? "),  # stern, of all namespaces
+    # stern, of all namespaces
+    Lazy(rf"(?:{_NAME} {_MADE}|[a-z0-9]+ {_POD}) {_NAME}(?: {_NANO})? "),
     Lazy(rf"{_POD} {_NAME}(?: {_NANO})? "),  # stern
 )
 """These might be words, or a table: the same must stand before many lines, or what follows must read like a log."""

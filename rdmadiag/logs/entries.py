@@ -39,6 +39,7 @@ def unwrapped(text: str, layout: Layout) -> str:
 
 
 def _goes_on(before: str, width: int, part: str, layout: Layout) -> bool:
+    part = part.replace('""', '"')
     if wrapping.begins(part) or parse(part, layout.hints):
         return False
     return wrapping.goes_on(before, width, part, headed=True, bare_traces=layout.bare_traces)

@@ -10,7 +10,14 @@ import msgspec
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.grammar import Hints, Parsed, parse
 from rdmadiag.logs.lines import has_brackets, text_of, times_escaped, unescaped, unquoted
-from rdmadiag.logs.structured import CSV_ROW, NAMED_COLUMNS, VERBOSE, Columns, parse_json
+from rdmadiag.logs.structured import (
+    CSV_ROW,
+    NAMED_COLUMNS,
+    VERBOSE,
+    Columns,
+    entry_time,
+    parse_json,
+)
 from rdmadiag.logs.wrapping import WRAPPED, is_frame, is_lone
 
 if TYPE_CHECKING:
@@ -26,6 +33,8 @@ NO_HOSTS = frozenset(
 )
 
 Style = Literal["text", "json", "csv", "export", "verbose", "pretty"]
+ENTRIES = ("export", "verbose", "pretty")
+"""Styles of which a record takes several lines."""
 
 _SOFT_BREAK = Lazy(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
 _ESCAPED = Lazy(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
@@ -115,6 +124,8 @@ def _look(layout: Layout, texts: list[str]) -> None:
     layout.sequential = layout.sequential or _is_sequential(layout, texts)
     if layout.cover:
         heads = [(t, head_of(c, layout)) for c, t in zip(covered, texts, strict=True)]
+    elif layout.style in ENTRIES:
+        heads = [(t, h) for t in texts if (h := entry_time(t))] or heads
     _look_at_order(layout, heads)
 
 

@@ -95,7 +95,7 @@ class Scanner:
             if self._ahead or self.follow:
                 yield from self._following(block)
             if end > self._cursor and (start := self._candidate(block, end, number)) is not None:
-                self._move(block, self._record_start(block, start, number))
+                self._move(block, self._record_start(block, start))
                 while self._cursor < end:
                     yield self._next(block)
         yield from self._following(block)
@@ -137,10 +137,10 @@ class Scanner:
                 return None
         return start
 
-    def _record_start(self, block: Block, start: int, number: int) -> int:
+    def _record_start(self, block: Block, start: int) -> int:
         """Return where the record begins that the line at *start* is a part of."""
         floor = max(block.context, block.start + self._handed - block.offset)
-        if number >= 0 and block.data.find(PREVIOUS, start, self._line_end(block, start)) >= 0:
+        if block.data.find(PREVIOUS, start, self._line_end(block, start)) >= 0:
             return self._same_host(block, start, floor)
         position = start
         for _ in range(self._most):

@@ -53,13 +53,12 @@ class Stamp(msgspec.Struct):
 
     def filled(self, other: "Stamp") -> "Stamp":
         """Return this stamp with what *other*, the one around it, knows better: the date, or its zone."""
+        uptime = other.uptime if self.uptime is None else self.uptime
+        boot = self.boot or other.boot
         vague = self.wall is None or (self.zoneless and not other.zoneless)
         if vague and other.wall is not None:
-            boot = self.boot or other.boot
-            return Stamp(other.wall, None, self.uptime, self.delta, boot, other.zoneless)
+            return Stamp(other.wall, None, uptime, self.delta, boot, other.zoneless)
         if self.wall is None and self.date is None and self.delta is None:
-            uptime = other.uptime if self.uptime is None else self.uptime
-            boot = self.boot or other.boot
             return Stamp(None, other.date, uptime, other.delta, boot, other.zoneless)
         return self
 

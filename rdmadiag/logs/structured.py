@@ -45,6 +45,10 @@ CSV_ROW = (
 VERBOSE = r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ \[s=[0-9a-f]{1,32};(?P<cursor>[^\]\s]{1,200})\]"
 """Pattern of the line that begins an entry of ``journalctl -o verbose``."""
 
+_ENTRY_TIME = Lazy(
+    rf'{VERBOSE}|\s*"?__REALTIME_TIMESTAMP"?(?:=|\s*:\s*")(?P<micros>\d{{1,19}})(?!\d)'
+)
+_CURSOR_TIME = Lazy(r"(?:^|;)t=(?P<micros>[0-9a-f]{1,15})(?:;|$)")
 _FIELD = Lazy(r" {4}(?P<key>[A-Z_][A-Z0-9_]{0,63})=(?P<value>.*)", re.DOTALL)
 _SHOWN = Lazy(
     rf"(?P<month>{MONTH}) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) @ (?P<clock>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"
@@ -196,6 +200,17 @@ def parse_verbose(entry: bytes, hints: Hints) -> Parsed | None:
             data.setdefault(name, str(int(parts[letter], 16)))
     data.setdefault("_BOOT_ID", parts.get("b", ""))
     return parse_object(data, hints)
+
+
+def entry_time(text: str) -> Parsed | None:
+    """Return the time of a journal's entry of several lines, if this is the one that tells it."""
+    match = _ENTRY_TIME.match(text)
+    if match is None:
+        return None
+    if match["micros"]:
+        return Parsed(Stamp(int(match["micros"]) / 1e6), "")
+    time = _CURSOR_TIME.search(match["cursor"])
+    return Parsed(Stamp(int(time["micros"], 16) / 1e6), "") if time else None
 
 
 class Columns:

@@ -1,6 +1,7 @@
 """Logs that have their newest record first."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from rdmadiag.inputs.source import Source
 from rdmadiag.inputs.streams import FileStream
@@ -60,20 +61,23 @@ class Turned:
         :param line: Number of the first line.
         """
         if not self._layout.lines_reversed:
-            yield from reversed(list(self._forward(blocks, line)))
+            yield from _turned(list(self._forward(blocks, line)))
             return
         scanner = Scanner(self._census, NO_FINDER, (), self._cuts, line)
-        yield from self._assembled(reversed(list(scanner.all_lines(blocks))))
+        lines = reversed(list(scanner.all_lines(blocks)))
+        yield from chain.from_iterable(self._assembled(lines))
 
-    def _forward(self, blocks: Iterable[Block], line: int = 1) -> Iterator[Unit]:
+    def _forward(self, blocks: Iterable[Block], line: int = 1) -> Iterator[list[Unit]]:
         scanner = Scanner(self._census, NO_FINDER, (), self._cuts, line)
-        yield from self._assembled(scanner.all_lines(blocks))
+        for units in self._assembled(scanner.all_lines(blocks)):
+            yield units[::-1] if self._layout.style == "text" else units
 
-    def _assembled(self, lines: Iterable[Line]) -> Iterator[Unit]:
+    def _assembled(self, lines: Iterable[Line]) -> Iterator[list[Unit]]:
+        """Yield the records, those of one entry or row, which has them in their order, together."""
         assembler = Assembler(self._layout)
         for line in lines:
-            yield from assembler.feed(line)
-        yield from assembler.flush()
+            yield assembler.feed(line)
+        yield assembler.flush()
         self.tally.records += assembler.tally.records
         self.tally.unparsed += assembler.tally.unparsed
 
@@ -82,17 +86,19 @@ class Turned:
         if first.last:
             yield from self._backward([first])
             return
-        held: list[Unit] = []
-        for unit in self._forward(_chained(first, blocks)):
-            held.append(unit)
-            if len(held) >= MAX_UNITS:
+        held: list[list[Unit]] = []
+        count = 0
+        for units in self._forward(_chained(first, blocks)):
+            held.append(units)
+            count += len(units)
+            if count >= MAX_UNITS:
                 self._source.report(
                     "newest record first, and too long to be turned as a whole: read it from a plain file",
-                    unit.offset,
+                    units[-1].offset,
                 )
-                yield from reversed(held)
-                held.clear()
-        yield from reversed(held)
+                yield from _turned(held)
+                held, count = [], 0
+        yield from _turned(held)
 
     def _pieces(self, file: FileStream) -> list[tuple[int, int, int]]:
         """Return start, end and first line number of pieces that begin with a record and end with one."""
@@ -107,6 +113,10 @@ class Turned:
             line += file.count_lines(start, end)
             start = end
         return pieces
+
+
+def _turned(entries: list[list[Unit]]) -> Iterator[Unit]:
+    return chain.from_iterable(reversed(entries))
 
 
 def _chained(first: Block, blocks: Iterable[Block]) -> Iterator[Block]:

@@ -243,3 +243,31 @@ def test_range_process_that_dies_is_an_error(tmp_path, diagnose, whole, monkeypa
     monkeypatch.setattr("rdmadiag.logs.ranges._Worker.take", lambda *_: os._exit(7))
     with pytest.raises(UserError, match="was killed"):
         diagnose(tmp_path / "messages", whole=0, block=5000, jobs=2)
+
+
+COVER = "fabric-driver  | "
+
+
+@pytest.mark.parametrize("block", [0, 700, 4096, 1 << 20])
+def test_lines_with_the_name_of_a_container_before_them(tmp_path, diagnose, text, block):
+    import textwrap
+
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, 76) or [""]]
+    path = tmp_path / "messages"
+    logs = []
+    for cover in ("", COVER):
+        path.write_text("".join(f"{cover}{line}\n" for line in lines))
+        size = {"whole": 0, "block": block} if cover and block else {"whole": 1 << 30}
+        logs.append(essence(diagnose(path, **size), line=False, text=False))
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize(("seed", "block"), [(8, 700), (9, 1500)])
+def test_repetition_at_the_start_of_a_block(tmp_path, diagnose, seed, block):
+    """It is of the line before it, which was not read, and of none further up."""
+    path = tmp_path / "messages"
+    path.write_text(busy_log(seed, lines=1500))
+    read = [
+        essence(diagnose(path, **o)) for o in ({"whole": 1 << 30}, {"whole": 0, "block": block})
+    ]
+    assert read[0] == read[1]
