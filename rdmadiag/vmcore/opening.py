@@ -8,6 +8,7 @@ from rdmadiag.errors import UserError
 from rdmadiag.vmcore.corefile import CoreFile
 from rdmadiag.vmcore.faults import DrgnError, drgn_errors
 from rdmadiag.vmcore.kdump_pages import KdumpPages
+from rdmadiag.vmcore.mapped import say_when_lost
 from rdmadiag.vmcore.notes import pack_note
 from rdmadiag.vmcore.physical import MemoryReader, by_pages, platform_of
 from rdmadiag.vmcore.vmcoreinfo import VmcoreInfo
@@ -45,11 +46,18 @@ def _open(core: CoreFile) -> Program:
 
 
 def _open_whole(core: CoreFile) -> Program:
-    prog = Program(platform_of(core))
-    prog.set_core_dump(core.path)
+    prog = _program_of(core)
     if core.kind == "elf" or (not core.by_pages and _translates(prog, core)):
         return prog
     return by_pages(core, _reader_of(prog))
+
+
+def _program_of(core: CoreFile) -> Program:
+    """Return drgn's own program on a file."""
+    prog = Program(platform_of(core))
+    say_when_lost(core.path)
+    prog.set_core_dump(core.path)
+    return prog
 
 
 def _open_running(core: CoreFile) -> Program:
@@ -94,6 +102,7 @@ def _page_reader(core: CoreFile) -> MemoryReader:
         if _has_other_pages(core):
             raise UserError(f"{core.path}: {_OTHER_PAGES}")
         if prog.core_dump_path is None:
+            say_when_lost(core.path)
             prog.set_core_dump(core.path)
         raw: bytes = prog.read(address, count, True)
         return raw
@@ -125,9 +134,7 @@ def _open_parts(core: CoreFile) -> Program:
 def _reader_of_part(part: CoreFile) -> MemoryReader:
     if part.is_cut:
         return _page_reader(part)
-    prog = Program(platform_of(part))
-    prog.set_core_dump(part.path)
-    return _reader_of(prog)
+    return _reader_of(_program_of(part))
 
 
 def _part_with(
