@@ -453,3 +453,30 @@ def test_whoever_finds_a_file_shorter_says_the_same(tmp_path):
         assert stream.pread(10, 6000) == b""
         assert stream.part(6000, 7000).read(10) == b""
     assert [p.where for p in source.problems] == [f"{path}: byte 5000"]
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_damaged_from_the_beginning_is_not_empty(tmp_path, ending):
+    (tmp_path / "var/log").mkdir(parents=True)
+    path = tmp_path / "var/log/messages"
+    damaged = PACK[ending](LOG)[:12] + b"\xff" * 100
+    path.write_bytes(damaged)
+    (tmp_path / "notes").write_bytes(damaged)
+    (tmp_path / "t").write_bytes(tar_of({"var/log/messages": damaged, "var/log/empty": b""}))
+    for name, expected in (
+        (path, [str(path)]),
+        (tmp_path / "notes", [str(tmp_path / "notes")]),
+        (tmp_path / "var", [str(path)]),
+        (tmp_path / "t", [f"{tmp_path}/t!var/log/messages"]),
+    ):
+        bad = [s for s, _ in opened(name) if s.kind == "unknown" and s.format is not Kind.TAR]
+        assert [s.name for s in bad] == expected
+        [problem] = bad[0].problems
+        assert "damaged" in problem.what or "too early" in problem.what
+
+
+def test_empty_is_no_damage(tmp_path):
+    path = tmp_path / "messages.gz"
+    path.write_bytes(gzip.compress(b""))
+    [(source, _)] = opened(path)
+    assert (source.kind, [p.what for p in source.problems]) == ("log", ["it is empty"])
