@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rdmadiag.facts.model import Fact
-from rdmadiag.rules.conditions import template
+from rdmadiag.rules.conditions import condition, template
 from rdmadiag.rules.load import load_diagnoses, rule_dirs
 from tests.rules.make import event, run, state
 
@@ -110,3 +110,86 @@ def test_queue_pair_in_error_is_told_of_a_channel_that_is_still_called_connected
     assert "2 of 2 channels connected (1 with the queue pair in error)" in template(GONE.summary)(
         found.names
     )
+
+
+def told(*facts: Fact, end: float | None = None) -> tuple[str, str, str, str]:
+    """Return verdict, severity, title and summary of the one finding."""
+    (found,) = run(GONE, *facts, end=end)["srp-target-gone"].fired
+    severity = "info" if condition(GONE.severity_when["info"])(found.names) else GONE.severity
+    texts = [" ".join(template(t)(found.names).split()) for t in (GONE.title, GONE.summary)]
+    return found.verdict, severity, texts[0], texts[1]
+
+
+def calls(*whats: tuple[float, str]) -> list[Fact]:
+    return [event("srp.error_handling", at, scsi_host=2, what=what) for at, what in whats]
+
+
+RESET = "SCSI's error handler resets the host of an SRP target, without success as yet"
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"), [(61.5, "possible"), (75.0, "probable"), (None, "possible")]
+)
+def test_log_in_which_the_host_is_reset(end: float | None, verdict: str) -> None:
+    found = told(*calls(*CALLS), end=end)
+    assert found[:3] == (verdict, "warning", RESET)
+    assert "reset the host, after commands were not answered; that it came back is not" in found[3]
+
+
+def test_log_in_which_a_reset_by_hand_does_not_end() -> None:
+    assert told(*calls((61.0, "reset_host")), end=95.0)[:2] == ("possible", "warning")
+    assert run(GONE, *calls((61.0, "reset_host")), end=62.0)["srp-target-gone"].fired == []
+
+
+def test_log_of_a_reset_by_hand_that_succeeds_at_once() -> None:
+    back = event("srp.reconnected", 61.4, scsi_host=2)
+    result = run(GONE, *calls((61.0, "reset_host")), back, end=900.0)["srp-target-gone"]
+    assert (result.fired, result.outcome) == ([], "ruled-out")
+    assert "reset and connected again at once" in result.reason
+    device = run(GONE, *calls((61.0, "reset_device"), (62.0, "abort")), end=900.0)
+    assert device["srp-target-gone"].outcome == "ruled-out"
+    assert device["srp-target-gone"].fired == []
+
+
+def test_log_of_a_target_that_was_away() -> None:
+    back = event("srp.reconnected", 61.9, scsi_host=2)
+    found = told(*calls(*CALLS), back, end=900.0)
+    assert found[:3] == ("probable", "info", "An SRP target was away for a while")
+    assert "it came back 0.90 s later" in found[3]
+    other = event("srp.reconnected", 61.9, scsi_host=3)
+    assert told(*calls(*CALLS), other, end=900.0)[1] == "warning"
+    again = calls((80.0, "abort"), (99.0, "reset_host"))
+    assert told(*calls(*CALLS), back, *again, end=900.0)[:3] == ("probable", "warning", RESET)
+
+
+def test_log_in_which_attempts_to_reconnect_fail() -> None:
+    failed = [
+        event("srp.reconnect_failed", 100.0 + 11 * n, scsi_host=2, attempt=n, err=-104)
+        for n in (1, 2)
+    ]
+    refused = event("srp.connection_closed", 121.0, scsi_host=2, what="REJ received")
+    found = told(*failed, refused)
+    title = "An SRP target cannot be reached; "
+    assert found[:3] == ("confirmed", "warning", title + "its disks wait")
+    assert "2 attempts to connect again failed (last: -104)" in found[3]
+    fast = event("srp.gave_up", 115.0, scsi_host=2, timer="fast_io_fail_tmo", port="port-2:1")
+    assert told(*failed, fast)[2] == title + "commands to its disks fail"
+    lost = event("srp.gave_up", 715.0, scsi_host=2, timer="dev_loss_tmo", port="port-2:1")
+    assert told(*failed, fast, lost)[2] == title + "its disks are given up"
+    back = event("srp.reconnected", 125.0, scsi_host=2)
+    assert told(*failed, back)[1:3] == ("info", "An SRP target was away for a while")
+
+
+def test_log_in_which_disks_are_taken_offline() -> None:
+    gone = event("scsi.offlined", 72.0, scsi_host=2, address="0:0:0")
+    found = told(*calls(*CALLS), gone)
+    title = "An SRP target cannot be reached; commands to its disks fail"
+    assert found[:3] == ("confirmed", "warning", title)
+    assert "1 disk was taken offline" in found[3]
+
+
+def test_log_of_what_the_dump_shows_to_be_connected() -> None:
+    healthy = target(port_state="RUNNING", connected=2)
+    result = run(GONE, *calls(*CALLS), healthy)["srp-target-gone"]
+    assert result.fired == []
+    assert "by the dump it is connected" in result.reason
