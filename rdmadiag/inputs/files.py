@@ -50,14 +50,24 @@ def expand(names: Sequence[str], limits: Limits = DEFAULT) -> list[Target]:
     for name in dict.fromkeys(names):
         if name == STDIN:
             targets.append(Target((name,)))
-        elif not os.path.lexists(name):
-            problem = Problem("there is no such file")
-            targets.append(Target((), archive=name, problems=(problem,)))
-        elif Path(name).is_dir():
+        elif why := _missing(name):
+            targets.append(Target((), archive=name, problems=(Problem(why),)))
+        elif os.path.isdir(name):  # noqa: PTH112 - of a closed folder this raises nothing
             targets += _directory(name, limits)
         else:
             plain.append(name)
     return targets + _series(plain, "")
+
+
+def _missing(name: str) -> str:
+    """Return why nothing can be found under a name; an empty text where there is something."""
+    try:
+        os.lstat(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return "there is no such file"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return ""
 
 
 def _directory(name: str, limits: Limits) -> list[Target]:
