@@ -130,7 +130,7 @@ class Gatherer(msgspec.Struct, dict=True):
 def unread(inputs: Iterable[InputInfo], names: Collection[str]) -> list[str]:
     """Return of what the user named, files that could not be read at all, each with the reason."""
     lost = [i for i in inputs if i.kind == "unknown" and i.path in names]
-    return [f"{i.path}: {_reason(i)}" for i in lost if not (i.path and Path(i.path).is_dir())]
+    return [f"{i.path}: {_reason(i)}" for i in lost if not os.path.isdir(i.path)]  # noqa: PTH112 - raises nothing
 
 
 def _size(target: Target) -> int:
@@ -151,10 +151,17 @@ def _name(core: "CoreFile") -> str:
 def _is_dump(target: Target) -> bool:
     if len(target.names) != 1 or target.problems or target.names[0] == STDIN:
         return False
-    if target.paths[0].is_fifo():  # no dump can be read from a pipe, and what is looked at is gone
+    if _is_pipe(target.names[0]):  # no dump can be read from one, and what is looked at is gone
         return False
     source = next(open_target(target), None)
     return source is not None and source.kind in ("vmcore", "live")
+
+
+def _is_pipe(name: str) -> bool:
+    try:
+        return Path(name).is_fifo()
+    except OSError:  # opening it says why
+        return False
 
 
 def _refuse_nothing(inputs: Sequence[InputInfo]) -> None:

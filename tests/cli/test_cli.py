@@ -530,3 +530,32 @@ def test_half_a_key_is_not_left(tmp_path: Path) -> None:
     )
     refuses(result, "key", "File too large")
     assert not key.exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "diagnose {}",
+        "diagnose --rules {} {dump}",
+        "diagnose --debuginfo {} {dump}",
+        "extract {} -o x",
+        "inspect {} tasks",
+        "shell {} -c 1",
+        "shell {dump} {}",
+        "report {}",
+        "compare {} none.json",
+        "rules check {}",
+        "fix check {}",
+    ],
+)
+def test_a_name_that_no_file_can_have(args: str) -> None:
+    """What asks for files by their names raises errors for some: where the folder is closed, too."""
+    refuses(run(*args.format("x" * 300, dump=STUCK).split()), "File name too long")
+
+
+def test_a_link_to_itself_beside_a_log(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "messages").write_bytes(LINE)
+    result = run("diagnose", str(tmp_path / "loop"), str(tmp_path / "messages"))
+    assert (result.returncode, b"hca-cq-error" in result.stdout) == (2, True)
+    assert b"Too many levels of symbolic links" in result.stderr
