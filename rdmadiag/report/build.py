@@ -72,7 +72,8 @@ def build_report(
 
 def _check(result: Result) -> Check:
     title = result.rule.title
-    return Check(result.rule.id, result.outcome, result.reason, "" if "{" in title else title)
+    title = "" if "{" in title else title
+    return Check(result.rule.id, result.outcome, result.reason, title, result.looked)
 
 
 def _input(info: InputInfo) -> InputRow:

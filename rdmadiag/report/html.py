@@ -16,6 +16,7 @@ from rdmadiag.data import data_dir
 from rdmadiag.report import draw, view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.groups import Member, grouped, labelled, labels_of
+from rdmadiag.report.headline import headline
 from rdmadiag.report.model import Evidence, Finding, Report
 from rdmadiag.report.payload import payload
 from rdmadiag.report.picture import Picture, picture
@@ -79,7 +80,7 @@ def render(report: Report, templates: Path | None = None) -> str:
     rows = labelled(report.findings)
     return env.get_template("report.html.j2").render(
         report=report,
-        headline=view.headline(report),
+        headline=headline(report),
         blocks=_blocks(report, rows[:FULL]),
         others=rows[FULL:],
         labels=labels_of(report.findings),

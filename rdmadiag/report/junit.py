@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
+from rdmadiag.report.headline import headline
 from rdmadiag.report.model import Check, Finding, Report
 from rdmadiag.report.order import ordered
 
@@ -103,6 +104,6 @@ def _story(finding: Finding) -> str:
 
 
 def _summary(report: Report) -> str:
-    head = view.headline(report)
+    head = headline(report)
     problems = [f"{i.path}: {p.what} {p.where}".rstrip() for i in report.inputs for p in i.problems]
     return "\n".join([head.text, *head.notes, *problems])

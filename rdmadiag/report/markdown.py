@@ -7,6 +7,7 @@ from rdmadiag.lazy import Lazy
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.groups import Group, Member, Stacks, grouped, labelled, labels_of
+from rdmadiag.report.headline import headline
 from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report, StepRow
 from rdmadiag.report.picture import Picture, picture
 
@@ -57,7 +58,7 @@ def _longest_run(text: str) -> int:
 
 
 def _report(report: Report) -> Lines:
-    head = view.headline(report)
+    head = headline(report)
     yield f"# {head.tone.upper()}: {escape(head.text)}"
     yield ""
     yield escape(" ".join(head.notes)) if head.notes else "Every check could run."

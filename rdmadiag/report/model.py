@@ -113,12 +113,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """How one diagnosis ended; *title* is what it is about."""
+    """How one diagnosis ended; *title* is what it is about, *looked*: there was something to look at, be it to find nothing."""
 
     id: str
     outcome: Outcome
     reason: str
     title: str = ""
+    looked: bool = False
 
 
 class TimelineRow(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from rich.text import Text
 from rdmadiag.report import view
 from rdmadiag.report.escape import clean
 from rdmadiag.report.groups import Group, Member, Stacks, grouped, labelled, labels_of
+from rdmadiag.report.headline import headline
 from rdmadiag.report.model import Evidence, Finding, FixRow, InputRow, Report, StepRow
 from rdmadiag.report.picture import picture
 from rdmadiag.report.sketch import TONES, indented, sketch, underlined
@@ -66,7 +67,7 @@ def _print(console: Console, row: RenderableType) -> None:
 
 
 def _report(report: Report, whole: bool) -> Rows:
-    head = view.headline(report)
+    head = headline(report)
     yield Text.assemble((head.tone.upper(), _STYLE[head.tone]), "  ", (head.text, "bold"))
     if head.notes:
         yield Text(" ".join(head.notes))

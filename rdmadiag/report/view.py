@@ -1,6 +1,6 @@
 """What all renderers for people say alike: words, order, times and places."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, Literal
@@ -8,12 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from rdmadiag.report.model import Check, Evidence, Finding, FixRow, Report, Time
-from rdmadiag.report.order import SEVERITY, ordered
-from rdmadiag.rules.engine import NONE_THERE
 
-Tone = Literal["critical", "warning", "info", "incomplete", "clean"]
-
-_OPENING = {"confirmed": "", "probable": "Probably: ", "possible": "Possibly: "}
 OUTCOMES = {
     "could-not-run": "could-not-run",
     "fired": "fired",
@@ -28,75 +23,6 @@ OTHERS_EXPLAIN = "other findings explain"
 """The same, of a check about what no other finding explains."""
 DEPTH = 8
 """How deep fields may nest and still be shown name by name."""
-
-
-class Headline(msgspec.Struct, frozen=True):
-    """
-    The verdict: what is wrong in plain words, and what else must be known at once.
-
-    :ivar summary: What it means, in a sentence or two; may be empty.
-    :ivar about: Host and subject; may be empty.
-    """
-
-    tone: Tone
-    text: str
-    notes: list[str]
-    summary: str = ""
-    about: str = ""
-
-
-def headline(report: Report) -> Headline:
-    """Return the verdict line of *report*."""
-    fresh = [f for f in ordered(report.findings) if not f.known]
-    notes = _notes(report, fresh)
-    if fresh:
-        worst = fresh[0]
-        text = _OPENING[worst.verdict] + worst.title
-        about = " · ".join(p for p in (worst.host, subject_text(worst.subject)) if p)
-        return Headline(worst.severity, text, notes, worst.summary, about)
-    if blind(report):
-        what = "Nothing was found, but not everything could be looked at"
-        return Headline("incomplete", f"{what}: this is no all-clear.", notes)
-    if report.findings:
-        return Headline("clean", "Nothing new: every finding is in the baseline.", notes)
-    if not _looked(report):
-        return Headline(
-            "incomplete",
-            "Nothing was checked: the input says nothing that any check is about.",
-            notes,
-        )
-    return Headline("clean", "No known RDMA fault was found.", notes)
-
-
-def _looked(report: Report) -> bool:
-    """Return whether a check looked at something, or at all of a dump and found nothing there: :func:`blind` has the others."""
-    dumps = any(i.kind in ("vmcore", "live") for i in report.inputs)
-    return any(
-        c.outcome != "not-applicable" or (dumps and c.reason.startswith(NONE_THERE))
-        for c in report.checks
-    )
-
-
-def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:
-    notes = []
-    if len(fresh) > 1:
-        notes.append(f"{len(fresh)} findings in all: {_tally(fresh)}.")
-    known = len(report.findings) - len([f for f in report.findings if not f.known])
-    if known:
-        notes.append(f"{count(known, 'finding')} known from the baseline.")
-    if lost := blind(report):
-        notes.append(f"{count(len(lost), 'check')} of {len(report.checks)} could not run.")
-    rows = [p for i in report.inputs for p in i.problems]
-    if problems := [p for p in rows if not p.remark]:
-        notes.append(f"{count(len(problems), 'problem')} in reading the input.")
-    if remarks := [p for p in rows if p.remark]:
-        notes.append(f"{count(len(remarks), 'remark')} on the input.")
-    return notes
-
-
-def _tally(findings: Sequence[Finding]) -> str:
-    severities = [f.severity for f in findings]
-    return ", ".join(f"{severities.count(s)} {s}" for s in SEVERITY if s in severities)
 
 
 def blind(report: Report) -> list[Check]:

@@ -24,8 +24,6 @@ SPAN = "log.span"
 """Fact that a log gives for each host: from when to when it speaks of it."""
 MORE = "more may be there"
 """What the reason of a rule that fired says when it could not look at everything."""
-NONE_THERE = "nothing of it in the inputs"
-"""What the reason begins with when there is nothing that a rule is about, though its module is not known to be away."""
 SHOWN_REASONS = 3
 """How many candidates a ruled-out reason names before it counts the rest."""
 
@@ -41,12 +39,18 @@ class Fired(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """How a rule ended."""
+    """
+    How a rule ended.
+
+    :ivar looked: Whether there was something to look at: a dump that has nothing of what the rule is about was looked at,
+        one without its module was not, nor is a log in which it is not mentioned.
+    """
 
     rule: Diagnosis
     outcome: Outcome
     reason: str
     fired: list[Fired] = []
+    looked: bool = True
 
 
 class HostLog:
@@ -108,8 +112,7 @@ def _run(rule: Diagnosis, store: FactStore) -> Result:
         lost = _coverage_lost(rule, reasons, store)
         more = f"; {MORE}: {_lost(lost, store)}" if lost else ""
         return Result(rule, "fired", f"{len(fired)} found{more}", fired)
-    outcome, reason = _outcome(rule, reasons, store)
-    return Result(rule, outcome, reason)
+    return _not_fired(rule, reasons, store)
 
 
 def _try(
@@ -171,25 +174,26 @@ def _why_not(rule: Diagnosis, candidate: Candidate, names: Mapping[str, Any]) ->
     )
 
 
-def _outcome(rule: Diagnosis, reasons: list[str], store: FactStore) -> tuple[Outcome, str]:
+def _not_fired(rule: Diagnosis, reasons: list[str], store: FactStore) -> Result:
     """Tell ruled out, not applicable and could not run apart for a rule that did not fire."""
     lost = _coverage_lost(rule, reasons, store)
     if lost:
-        return "could-not-run", _lost(lost, store)
+        return Result(rule, "could-not-run", _lost(lost, store), looked=False)
     shown = [r for r in reasons if r]
     if reasons:
         more = f" (and {len(reasons) - len(shown)} more)" if len(reasons) > len(shown) else ""
-        return "ruled-out", "; ".join(shown) + more
+        return Result(rule, "ruled-out", "; ".join(shown) + more)
     anchors = _anchors(rule)
     seen = store.of(anchors)
     if seen:
-        return (
-            "ruled-out",
-            f"{len(seen)} looked at ({', '.join(sorted({f.kind for f in seen}))}), none in the state this is about",
-        )
+        kinds = ", ".join(sorted({f.kind for f in seen}))
+        why = f"{len(seen)} looked at ({kinds}), none in the state this is about"
+        return Result(rule, "ruled-out", why)
     rows = [c for c in store.collected.coverage if c.status == "absent" and c.kind in anchors]
     absent = sorted({c.reason for c in rows if c.reason})
-    return "not-applicable", "; ".join(absent) or f"{NONE_THERE} ({', '.join(sorted(anchors))})"
+    why = "; ".join(absent) or f"nothing of it in the inputs ({', '.join(sorted(anchors))})"
+    dumps = any(i.kind in ("vmcore", "live") for i in store.collected.inputs)
+    return Result(rule, "not-applicable", why, looked=dumps and not absent)
 
 
 def _anchors(rule: Diagnosis) -> set[str]:

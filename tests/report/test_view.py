@@ -5,6 +5,7 @@ import pytest
 
 from rdmadiag.commands.diagnose import Request, make_report
 from rdmadiag.report import view
+from rdmadiag.report.headline import headline
 from rdmadiag.report.model import Check, Evidence, ProblemRow
 from rdmadiag.report.picture import Ring, picture
 from tests.report.samples import (
@@ -21,7 +22,7 @@ from tests.report.samples import (
 
 
 def test_headline_names_the_worst():
-    head = view.headline(several())
+    head = headline(several())
     assert head.tone == "critical"
     assert head.text == finding_a().title
     assert head.notes == [
@@ -36,37 +37,57 @@ def test_headline_names_the_worst():
 )
 def test_headline_is_as_sure_as_the_verdict(verdict, opening):
     report = msgspec.structs.replace(story_a(), findings=[finding_a(verdict=verdict)])
-    assert view.headline(report).text.startswith(opening)
+    assert headline(report).text.startswith(opening)
 
 
 def test_headline_without_findings():
-    assert view.headline(healthy()).tone == "clean"
-    assert view.headline(incomplete()).tone == "incomplete"
-    assert "no all-clear" in view.headline(incomplete()).text
+    assert headline(healthy()).tone == "clean"
+    assert headline(incomplete()).tone == "incomplete"
+    assert "no all-clear" in headline(incomplete()).text
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason", "tone", "text"),
+    ("looked", "tone", "text"),
+    [(False, "incomplete", "Nothing was checked"), (True, "clean", "No known RDMA fault")],
+)
+def test_headline_of_a_dump_without_what_a_check_is_about(looked, tone, text):
+    inputs = [msgspec.structs.replace(healthy().inputs[0], kind="vmcore")]
+    checks = [Check("x", "not-applicable", "nothing of it in the inputs", looked=looked)]
+    report = msgspec.structs.replace(healthy(), inputs=inputs, checks=checks)
+    assert headline(report).tone == tone
+    assert text in headline(report).text
+
+
+@pytest.mark.parametrize(
+    ("lines", "text", "note"),
     [
-        ("log", "nothing of it in the inputs (task)", "incomplete", "Nothing was checked"),
-        ("vmcore", "module ib_srp is not loaded", "incomplete", "Nothing was checked"),
-        ("vmcore", "nothing of it in the inputs (task)", "clean", "No known RDMA fault"),
-        ("live", "nothing of it in the inputs (task)", "clean", "No known RDMA fault"),
+        (
+            ["systemd[1]: Started Daily Cleanup.", "kernel: eth0: link becomes ready"],
+            "No message of RDMA was found in the log.",
+            "2 records were read, from 2026-03-01 10:00:00Z to 2026-03-01 10:00:01Z: no message of RDMA. "
+            "This says nothing of what was not logged.",
+        ),
+        (
+            ["kernel: rdma_rxe: loaded"],
+            "No error of RDMA was found in the log.",
+            "1 record was read, from 2026-03-01 10:00:00Z to 2026-03-01 10:00:00Z: 1 message of RDMA, "
+            "none of which tells of an error that is known. This says nothing of what was not logged.",
+        ),
     ],
 )
-def test_headline_when_nothing_is_there_that_a_check_is_about(kind, reason, tone, text):
-    inputs = [msgspec.structs.replace(healthy().inputs[0], kind=kind)]
-    checks = [Check("x", "not-applicable", reason)]
-    report = msgspec.structs.replace(healthy(), inputs=inputs, checks=checks)
-    assert view.headline(report).tone == tone
-    assert text in view.headline(report).text
+def test_headline_of_a_log_without_what_a_check_is_about(tmp_path, lines, text, note):
+    log = tmp_path / "messages"
+    rows = [f"2026-03-01T10:00:0{n}+00:00 node1 {line}\n" for n, line in enumerate(lines)]
+    log.write_text("".join(rows))
+    head = headline(make_report(Request([str(log)])))
+    assert (head.tone, head.text, head.notes[0]) == ("incomplete", text, note)
 
 
 def test_headline_with_known_findings_only():
     report = msgspec.structs.replace(story_a(), findings=[finding_a(known=True)], checks=[])
-    assert view.headline(report).tone == "clean"
-    assert "baseline" in view.headline(report).text
-    assert view.headline(report).notes[0] == "1 finding known from the baseline."
+    assert headline(report).tone == "clean"
+    assert "baseline" in headline(report).text
+    assert headline(report).notes[0] == "1 finding known from the baseline."
 
 
 @pytest.mark.parametrize(
@@ -254,7 +275,7 @@ def test_remarks_are_no_problems():
     report = msgspec.structs.replace(
         healthy(), inputs=[msgspec.structs.replace(row, problems=rows)]
     )
-    assert view.headline(report).notes == [
+    assert headline(report).notes == [
         "1 problem in reading the input.",
         "1 remark on the input.",
     ]
