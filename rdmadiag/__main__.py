@@ -26,12 +26,13 @@ def main() -> None:
     Exit status: 0 nothing at or above ``--fail-on``; 1 findings; 2 usage, or an input could not be read at all;
     3 internal error; 130 interrupted, 143 told to end.
     """
-    gc.set_threshold(100_000, 20, 100)  # little here is cyclic; looking for it took a tenth of a run
+    # Little here is cyclic; looking for it took a tenth of a run, and a sixth at its end.
+    gc.set_threshold(100_000, 20, 100)
     _fill_standard_files()
     _settle_standard_files()
     _end_in_order()
     status = _status()
-    gc.freeze()  # the system takes back what is left; to look through it took a sixth of a run
+    gc.freeze()
     sys.exit(status)
 
 
