@@ -177,8 +177,6 @@ def _says_something(info: InputInfo) -> bool:
 
 def _reason(info: InputInfo) -> str:
     """Say in a few words why nothing could be read of an input."""
-    if info.problems:
-        return "; ".join(
-            dict.fromkeys(p.what.removeprefix(f"{info.path}: ") for p in info.problems)
-        )
+    if problems := [p for p in info.problems if not p.remark]:
+        return "; ".join(dict.fromkeys(p.what.removeprefix(f"{info.path}: ") for p in problems))
     return "is empty" if not info.bytes else "nothing in it reads as a log or a dump"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 KCORE = "/proc/kcore"
 DAY = 86400.0
 
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _COMMANDS = {
     Kind.JOURNAL: "journalctl --file {} -o export",
     Kind.COMPRESS: "zcat {}",
@@ -147,10 +148,23 @@ def _single(source: Source, head: bytes, stream: Stream, kind: Kind) -> Iterator
             yield source
     elif not source.archive or _is_wanted(source, head, kind):
         source.kind = "log"
-        source.stream = Utf8(stream) if kind is Kind.UTF16 else stream
+        source.stream = _lines(source, head, Utf8(stream) if kind is Kind.UTF16 else stream)
         if kind in (Kind.BINARY, Kind.EMPTY):
             source.report("most of this is not text" if kind is Kind.BINARY else "it is empty", 0)
         yield source
+
+
+def _lines(source: Source, head: bytes, stream: Stream) -> Stream:
+    """Return a stream of lines: an array of JSON may be one of any length."""
+    if not head.lstrip(_BEFORE_JSON).startswith((b"{", b"[")):
+        return stream
+    from rdmadiag.inputs.unrolled import Unrolled, is_one_text
+
+    if not is_one_text(head):
+        return stream
+    what = "one JSON text: what are called lines are its records"
+    source.problems.append(Problem(what, source.name, remark=True))
+    return Unrolled(stream, source.report)
 
 
 def _instead(source: Source, stream: Stream, kind: Kind) -> str:

@@ -31,7 +31,7 @@ HOST_KEYS = (
     *("host.name", "host.hostname"),
 )
 IDENT_KEYS = ("SYSLOG_IDENTIFIER", "_COMM", "ident", "program", "tag", "appname", "process")
-NESTED = ("result", "_source", "fields", "record")
+NESTED = ("result", "_source", "fields", "record", "message")
 COLUMNS = {name.lower(): name for name in (*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS)}
 """Known names of columns, by how they are written in lower case: people and viewers capitalise them."""
 NAMED_COLUMNS = 2
@@ -71,6 +71,10 @@ def parse_object(data: Mapping[str, Any], hints: Hints) -> Parsed | None:
 
 
 def _unnested(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an object with what is in the one that it only wraps: a document, or a line of a stream of Loki."""
+    match data:
+        case {"stream": dict(labels), "values": [[time, line, *_]]}:
+            return {**labels, "ts": time, "line": line}
     for key in NESTED:
         inside = data.get(key)
         if isinstance(inside, dict):

@@ -165,7 +165,9 @@ def _coverage(series: "Series", part: "Part") -> Iterator[Coverage]:
 
 
 def _gap(series: "Series", part: "Part") -> str:
-    damage: Sequence[Problem] = part.source.problems[: part.read_problems]
+    damage: Sequence[Problem] = [
+        p for p in part.source.problems[: part.read_problems] if not p.remark
+    ]
     if damage:
         return damage[0].what
     if part.cuts.count:
