@@ -41,8 +41,8 @@ def hex_number(text: str) -> int:
 
 
 def hex_string(text: str) -> str:
-    """Return a hex number as ``0x..`` in lower case without leading zeros."""
-    return hex(int(text, 16))
+    """Return a hex number, whose bytes may be apart, as ``0x..`` in lower case without leading zeros."""
+    return hex(int(text.replace(" ", ""), 16))
 
 
 CONVERT: dict[str, Callable[[str], Value]] = {

@@ -29,6 +29,7 @@ COMPILED = read_compiled(data_dir("rules")) or compile_rules(data_dir("rules"))
         ("hex", "0x1F", 31),
         ("hex", "0004a7", 1191),
         ("hexstr", "0000ff", "0xff"),
+        ("hexstr", "00 01 2a", "0x12a"),
         ("ip", "10.0.0.7", "10.0.0.7"),
         ("ip", "::ffff:10.0.0.7", "10.0.0.7"),
         ("ip", "0:0:0:0:0:ffff:a00:7", "10.0.0.7"),
