@@ -12,7 +12,7 @@ from rdmadiag.logs.entries import bare, lines_of, pretty, unquoted, unwrapped
 from rdmadiag.logs.grammar import Parsed, parse, strip_marks
 from rdmadiag.logs.layout import ENTRIES, Layout
 from rdmadiag.logs.lines import Line
-from rdmadiag.logs.structured import VERBOSE, parse_export, parse_json, parse_verbose
+from rdmadiag.logs.structured import VERBOSE, parse_export, parse_named, parse_verbose
 
 if TYPE_CHECKING:
     from rdmadiag.logs.covers import Around
@@ -253,7 +253,7 @@ class Assembler:
             whole = wrapping.joined(opened.parsed.message, text, cut=cut)
             self._append(opened, line)
             opened.width, opened.parsed.message = len(text), whole
-        parsed = parse_json(whole, self._layout.hints)
+        parsed = parse_named(whole, self._layout.hints)
         if whole is text:
             units = self._close()
             if not text.startswith("{") and not parsed:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rdmadiag.logs import shapes
+from rdmadiag.logs.dates import Order, date_of
 from rdmadiag.logs.stamps import Stamp, date_stamp, epoch
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ class Hints(msgspec.Struct):
 
     :ivar hosts: Words that are hosts where one can stand, short and in lower case.
     :ivar tagless: No tag follows the host: a word with a colon belongs to the message.
+    :ivar order: What comes first in dates of which it is not clear.
     :ivar heads: What the heads of kernel records say that were read last, up to the kernel's own stamp.
     """
 
     hosts: set[str] = msgspec.field(default_factory=set)
     tagless: bool = False
+    order: Order = ""
     heads: dict[str, Parsed | None] = {}
 
 
@@ -68,8 +71,12 @@ def strip_marks(text: str) -> str:
 
 
 def short_host(name: str) -> str:
-    """Return a host's name without its domain, in lower case; an address stays as it is."""
-    name = name.partition("/")[0].lower()
+    """
+    Return a host's name without its domain, in lower case; an address stays as it is.
+
+    Of the chain that syslog-ng keeps (``s_sys@db01/relay``) it is the first.
+    """
+    name = name.partition("/")[0].rpartition("@")[2].lower()
     return name if shapes.ADDRESS.fullmatch(name) else name.partition(".")[0]
 
 
@@ -157,6 +164,14 @@ def _iso(text: str, hints: Hints, left: int) -> Parsed | None:
         message = structured["rest"] or ""
         return _finish(stamp, structured["host"], ident, message, hints, left)
     return _body(stamp, rest, hints, left, lenient=False)
+
+
+def _numeric(text: str, hints: Hints, left: int) -> Parsed | None:
+    match = shapes.NUMERIC.match(text)
+    stamp = date_of(match, hints.order) if match else None
+    if match is None or stamp is None:
+        return None
+    return _body(stamp, match["rest"], hints, left, lenient=False)
 
 
 def _epoch(text: str, hints: Hints, left: int) -> Parsed | None:
@@ -309,10 +324,10 @@ def _levelled(parsed: Parsed) -> Parsed:
 Reader = Callable[[str, Hints, int], Parsed | None]
 
 _HEADED = frozenset("[<0123456789JFMASONDTW")
-_DIGIT: tuple[Reader, ...] = (_iso, _kmsg, _epoch)
+_DIGIT: tuple[Reader, ...] = (_iso, _kmsg, _epoch, _numeric)
 _UPPER: tuple[Reader, ...] = (_date, _iso, _broadcast)
 _BY_FIRST: dict[str, tuple[Reader, ...]] = {
-    "[": (_uptime, _bracketed, _iso),
+    "[": (_uptime, _bracketed, _iso, _numeric),
     "<": (_level,),
     **dict.fromkeys("0123456789", _DIGIT),
     **dict.fromkeys("JFMASONDTW", _UPPER),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from rdmadiag.lazy import Lazy
+from rdmadiag.logs.dates import Order, order_of
 from rdmadiag.logs.grammar import Hints, Parsed, parse
 from rdmadiag.logs.lines import has_brackets, text_of, times_escaped, unescaped, unquoted
 from rdmadiag.logs.structured import (
@@ -17,6 +18,7 @@ from rdmadiag.logs.structured import (
     Columns,
     entry_time,
     parse_json,
+    parse_named,
 )
 from rdmadiag.logs.wrapping import WRAPPED, is_frame, is_lone
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from rdmadiag.logs.covers import Cover
 
 MAX_LINES = 500
+NAMED_LINES = 20
 TERMINALS = (80, 100, 120, 132, 160)
 NO_HOSTS = frozenset(
     (
@@ -69,6 +72,7 @@ class Layout(msgspec.Struct):
     :ivar bare_traces: It has stacks without stamps.
     :ivar double_spaced: Every other line is empty.
     :ivar headed: Most lines have a stamp.
+    :ivar ambiguous: Of its dates nothing tells whether the day or the month comes first.
     :ivar running: A record's time is known only from all that came before it.
     :ivar sequential: So is where a record begins, or what is written in it.
     """
@@ -86,12 +90,13 @@ class Layout(msgspec.Struct):
     bare_traces: bool = False
     double_spaced: bool = False
     headed: bool = False
+    ambiguous: bool = False
     running: bool = False
     sequential: bool = False
 
 
-def survey(sample: bytes) -> Layout:
-    """Return the layout of the log that begins with *sample*."""
+def survey(sample: bytes, tail: bytes = b"") -> Layout:
+    """Return the layout of the log that begins with *sample* and ends with *tail*, as far as that is known."""
     layout = Layout(quoted_printable=is_quoted_printable(sample))
     if layout.quoted_printable:
         sample = unquoted(sample)
@@ -103,6 +108,10 @@ def survey(sample: bytes) -> Layout:
     texts = [t for t in spaced if t.strip()][:MAX_LINES]
     if texts:
         layout.double_spaced = _is_double_spaced(spaced)
+        order = order_of(texts)
+        if order == "":
+            order = order_of([*texts, *_texts(tail)])
+        layout.ambiguous, layout.hints.order = order == "", order or ""
         _look(layout, texts)
     return layout
 
@@ -117,7 +126,7 @@ def _look(layout: Layout, texts: list[str]) -> None:
     if layout.style == "csv":
         layout.columns = Columns(texts[0])
     heads = [(t, _head(t, layout)) for t in texts]
-    layout.hints = _hints(texts, [h for _, h in heads if h])
+    layout.hints = _hints(texts, [h for _, h in heads if h], layout.hints.order)
     layout.bare_traces = any(_is_bare_frame(a) and _is_bare_frame(b) for a, b in pairwise(heads))
     layout.hard_width = _hard_width(heads)
     layout.cuts = sum(1 for t in texts if len(t) == layout.hard_width)
@@ -191,6 +200,9 @@ def _style(texts: list[str]) -> Style:
         return "pretty"
     if any(parse_json(t, Hints()) for t in texts[:3]) or _JOURNAL_OBJECT.match(first):
         return "json"
+    some = texts[:NAMED_LINES]
+    if sum(1 for t in some if "=" in t and parse_named(t, Hints())) * 2 > len(some):
+        return "json"
     if any(_CSV_ROW.match(t) for t in texts[:3]) and _row_like(texts):
         return "csv"
     if Columns(first).known >= NAMED_COLUMNS:
@@ -223,19 +235,19 @@ def head_of(text: str, layout: Layout) -> Parsed | None:
 
 def _head(text: str, layout: Layout) -> Parsed | None:
     if layout.style == "json":
-        return parse_json(text, layout.hints)
+        return parse_named(text, layout.hints)
     if layout.style == "csv" and layout.columns:
         return layout.columns.parse(text, layout.hints)
     return parse(text, layout.hints) if layout.style == "text" else None
 
 
-def _hints(texts: list[str], heads: list[Parsed]) -> Hints:
+def _hints(texts: list[str], heads: list[Parsed], order: Order) -> Hints:
     """Find out whether tags are used, and which words are hosts where no tag follows them."""
     dated = [h for h in heads if h.stamp.wall is not None or h.stamp.date is not None]
     tagless = bool(dated) and not any(h.ident == "kernel" or "[" in h.ident for h in dated)
     if not tagless:
-        return Hints(hosts={h.host for h in heads if h.host and h.ident})
-    return Hints(hosts=_hosts_without_tags(texts), tagless=True)
+        return Hints({h.host for h in heads if h.host and h.ident}, order=order)
+    return Hints(_hosts_without_tags(texts), tagless=True, order=order)
 
 
 def _hosts_without_tags(texts: list[str]) -> set[str]:

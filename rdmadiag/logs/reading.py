@@ -18,6 +18,7 @@ from rdmadiag.logs.turned import Turned
 from rdmadiag.logs.window import find_window
 
 SAMPLE = 256 << 10
+TAIL = 64 << 10
 
 
 class Reading:
@@ -27,6 +28,7 @@ class Reading:
     :ivar tally: How many records there were, and lines that are none.
     :ivar cuts: Lines that were too long.
     :ivar size: Bytes that were read.
+    :ivar ambiguous: Its dates may be read in two ways.
     :ivar reference: What dates without a year are no later than.
     """
 
@@ -35,6 +37,7 @@ class Reading:
         self.tally = Tally()
         self.cuts = Cuts()
         self.size = 0
+        self.ambiguous = False
         self.reference = reference
         self._source = source
         self._tools = tools
@@ -45,8 +48,10 @@ class Reading:
         blocks = Blocks(stream, self.cuts, options.block, options.limits)
         following = iter(blocks)
         first = next(following)
-        layout = survey(bytes(first.view[:SAMPLE]))
         file = self._source.seekable
+        tail = file.pread(TAIL, max(0, file.size - TAIL)) if file else bytes(first.view[-TAIL:])
+        layout = survey(bytes(first.view[:SAMPLE]), tail)
+        self.ambiguous = layout.ambiguous
         if layout.newest_first:
             yield from self._turned(layout, first, following)
         elif _is_whole(layout, first, options):

@@ -34,6 +34,7 @@ class Part(msgspec.Struct):
     :ivar release: The last kernel release it names.
     :ivar first: Moment and host of its first record; *last*: of its last one.
     :ivar foreign: The system that it is of, when it is not Linux.
+    :ivar ambiguous: Its dates may be read in two ways.
     :ivar read_problems: How many problems there were in reading its bytes.
     :ivar bare: Lines without a head that say something nevertheless: journalctl -o cat, a pasted message.
     """
@@ -48,6 +49,7 @@ class Part(msgspec.Struct):
     first: tuple[Moment, str] | None = None
     last: tuple[Moment, str] | None = None
     foreign: str = ""
+    ambiguous: bool = False
     read_problems: int = 0
     bare: int = 0
 
@@ -110,7 +112,7 @@ class Series:
             for unit in reading.units(source.stream):
                 self.clock.reference = reading.reference
                 self._record(part, unit)
-            info.bytes, part.cuts = reading.size, reading.cuts
+            info.bytes, part.cuts, part.ambiguous = reading.size, reading.cuts, reading.ambiguous
             info.records = reading.tally.records + part.bare
             info.unparsed = max(0, reading.tally.unparsed - part.bare)
         part.read_problems = len(source.problems)

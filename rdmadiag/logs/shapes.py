@@ -3,6 +3,7 @@
 import re
 
 from rdmadiag.lazy import Lazy
+from rdmadiag.logs import dates
 from rdmadiag.logs.stamps import MONTH, WEEKDAY
 
 FACILITY = "kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
@@ -12,16 +13,17 @@ LEAD = Lazy(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 MARKS = Lazy(r"[ \t]*(?:>[ \t]?)+")
 DATE = Lazy(
     rf"(?:(?:{WEEKDAY}) )?(?P<month>{MONTH}) {{1,2}}(?P<day>\d{{1,2}})(?: (?P<year>\d{{4}}))?"
-    r" (?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?: (?P<later>(?:19|20)\d\d)(?=[ :]|$))?"
+    r" (?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?! [AP]M )(?: (?P<later>(?:19|20)\d\d)(?=[ :]|$))?"
     r"(?: (?:(?P<zone>UTC|GMT)|[A-Z]{1,4}T)(?= ))?:? *(?P<rest>.*)",
     re.DOTALL,
 )
 ISO = Lazy(
     rf"\[?(?:(?:{WEEKDAY}) )?(?P<date>\d{{4}}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)(?P<fraction>[.,]\d{{1,9}})?"
-    r"(?P<zone>Z|[ ]?[+-]\d\d:?\d\d|[ ](?:UTC|GMT)(?=[ \]]))?(?:[ ][A-Z]{1,4}T(?=[ ]))?(?=[\s,;:\]]|$)[\s\],;:]*"
+    r"(?! ?[AaPp]\.?[Mm]\b)(?P<zone>Z|[ ]?[+-]\d\d:?\d\d|[ ](?:UTC|GMT)(?=[ \]]))?(?:[ ][A-Z]{1,4}T(?=[ ]))?(?=[\s,;:\]]|$)[\s\],;:]*"
     r"(?P<rest>.*)",
     re.DOTALL,
 )
+NUMERIC = Lazy(rf"\[?{dates.DATE}(?=[\s,;:\]]|$)[\s\],;:]*(?P<rest>.*)", re.DOTALL)
 UPTIME = Lazy(
     r"\[ *(?P<uptime>\d{1,10}\.\d{3,9})(?: <[ *\d.]+>)?\](?:\[ *(?P<caller>[TC]\d+)\])? ?(?P<rest>.*)",
     re.DOTALL,

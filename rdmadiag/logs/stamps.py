@@ -18,7 +18,7 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _ISO = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d)(?P<fraction>[.,]\d{1,9})?"
-    r"(?P<zone>[ ]?[+-]\d\d:?\d\d|[ ]?(?:UTC|GMT|Z)\b)?"
+    r"(?! ?[AaPp]\.?[Mm]\b)(?P<zone>[ ]?[+-]\d\d:?\d\d|[ ]?(?:UTC|GMT|Z)\b)?"
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rdmadiag.lazy import Lazy
+from rdmadiag.logs.dates import Order, numeric_stamp
 from rdmadiag.logs.grammar import Hints, Parsed, filled, parse, short_host
 from rdmadiag.logs.shapes import LEVELS
 from rdmadiag.logs.stamps import MONTH, Stamp, date_stamp, iso_stamp
@@ -49,6 +50,7 @@ _ENTRY_TIME = Lazy(
     rf'{VERBOSE}|\s*"?__REALTIME_TIMESTAMP"?(?:=|\s*:\s*")(?P<micros>\d{{1,19}})(?!\d)'
 )
 _CURSOR_TIME = Lazy(r"(?:^|;)t=(?P<micros>[0-9a-f]{1,15})(?:;|$)")
+_PAIR = Lazy(r'\s*(?P<key>[\w@.-]{1,64})=(?P<value>"(?:[^"\\]|\\.)*"|[^\s"]*)(?=\s|$)')
 _FIELD = Lazy(r" {4}(?P<key>[A-Z_][A-Z0-9_]{0,63})=(?P<value>.*)", re.DOTALL)
 _SHOWN = Lazy(
     rf"(?P<month>{MONTH}) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) @ (?P<clock>\d\d:\d\d:\d\d(?:\.\d{{1,9}})?)"
@@ -63,7 +65,9 @@ def parse_object(data: Mapping[str, Any], hints: Hints) -> Parsed | None:
     if message is None:
         return None
     text = _text(message)
-    outer = Parsed(_stamp(data), text, host=short_host(_text(_first(data, HOST_KEYS) or "")))
+    outer = Parsed(
+        _stamp(data, hints.order), text, host=short_host(_text(_first(data, HOST_KEYS) or ""))
+    )
     outer.ident = _ident(data)
     outer.level = _priority(_first(data, ("PRIORITY", "pri", "priority", "level", "severity")))
     inner = parse(text, hints) if "MESSAGE" not in data else None
@@ -101,14 +105,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _stamp(data: Mapping[str, Any]) -> Stamp:
+def _stamp(data: Mapping[str, Any], order: Order) -> Stamp:
     micro = _micros(data, "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")
     uptime = _micros(data, "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
     stamp = Stamp(wall=micro, uptime=uptime, boot=_text(data.get("_BOOT_ID") or ""))
     if "pri" in data and isinstance(data.get("time"), float):  # dmesg --json
         stamp.uptime = data["time"]
     elif micro is None:
-        read = _time(_first(data, TIME_KEYS))
+        read = _time(_first(data, TIME_KEYS), order)
         stamp.wall, stamp.zoneless = read.wall, read.zoneless
     if "MESSAGE" in data and _text(data.get("_TRANSPORT") or "") != "kernel":
         stamp.uptime = _micros(data, "__MONOTONIC_TIMESTAMP")
@@ -123,16 +127,16 @@ def _micros(data: Mapping[str, Any], *keys: str) -> float | None:
     return None
 
 
-def _time(value: Any) -> Stamp:
+def _time(value: Any, order: Order) -> Stamp:
     """Read a time: ISO 8601, as Kibana shows it, or seconds, milli-, micro- or nanoseconds since the epoch."""
     if value is None:
         return Stamp()
     text = _text(value).strip()
     if shown := _SHOWN.match(text):
-        stamp = date_stamp(shown["month"], shown["day"], shown["clock"], shown["year"])
-        return stamp or Stamp()
+        return date_stamp(shown["month"], shown["day"], shown["clock"], shown["year"]) or Stamp()
     if not _NUMBER.fullmatch(text):
-        return iso_stamp(text)
+        stamp = iso_stamp(text)
+        return stamp if stamp.known else numeric_stamp(text, order)
     number = float(text)
     while number > 1e11:
         number /= 1000
@@ -155,6 +159,34 @@ def _priority(value: Any) -> int | None:
         if text.startswith(name):
             return number
     return None
+
+
+def parse_named(text: str, hints: Hints) -> Parsed | None:
+    """Return the record of a line of named values: of JSON, or ``key=value`` as logfmt has it."""
+    return parse_json(text, hints) or (None if text.startswith("{") else _parse_pairs(text, hints))
+
+
+def _parse_pairs(text: str, hints: Hints) -> Parsed | None:
+    """Read ``time=... level=info msg="..."``; a message without quotes goes to the end of the line."""
+    data: dict[str, str] = {}
+    end, key = 0, ""
+    while pair := _PAIR.match(text, end):
+        key, end = pair["key"], pair.end()
+        data[key] = _unquoted(pair["value"])
+    if end < len(text.rstrip()):
+        if key not in MESSAGE_KEYS:
+            return None
+        data[key] += text[end:]
+    return parse_object(data, hints) if any(key in data for key in TIME_KEYS) else None
+
+
+def _unquoted(value: str) -> str:
+    if not value.startswith('"'):
+        return value
+    try:
+        return msgspec.json.decode(value, type=str)
+    except msgspec.DecodeError:
+        return value[1:-1]
 
 
 def parse_json(text: str, hints: Hints) -> Parsed | None:
@@ -256,7 +288,8 @@ class Columns:
         return self._unnamed(cells, hints)
 
     def _unnamed(self, cells: list[str], hints: Hints) -> Parsed | None:
-        stamp = next((s for s in map(_time, cells) if s.known), None)
+        stamps = (_time(cell, hints.order) for cell in cells)
+        stamp = next((s for s in stamps if s.known), None)
         if stamp is None:
             return None
         longest = max(cells, key=len)

@@ -95,6 +95,8 @@ def _problems(series: "Series", part: "Part") -> Iterator[Problem]:
             f"{cuts.count} lines are longer than {kib} KiB: the rest of them was not read",
             f"{name}: byte {cuts.first}",
         )
+    if part.ambiguous:
+        yield Problem("its dates may have the day or the month first: they were not read", name)
     if _cannot_tell(series, part):
         yield Problem("records with no wall clock: --since and --until do not apply to them", name)
     if part.foreign:
