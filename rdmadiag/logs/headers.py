@@ -149,7 +149,7 @@ HEADERS: tuple[Header, ...] = (
     _header(
         "kernel.warning",
         ("WARNING: CPU: ", "WARNING: at "),
-        r"WARNING: (?:CPU: (?P<cpu>\d+) )?(?:PID: (?P<pid>\d+) )?at (?P<file>[\w./=-]+):(?P<line>\d+)(?: (?P<place>\S.*))?",
+        r"WARNING: (?:CPU: (?P<cpu>\d+) )?(?:PID: (?P<pid>\d+) )?at (?P<file>[\w./=-]+):(?P<line>\d+)(?: (?P<place>\S[^()]*).*)?",
     ),
     _header(
         "kernel.warning",
@@ -170,9 +170,10 @@ HEADERS: tuple[Header, ...] = (
             "BUG: spinlock",
             "BUG: workqueue leaked",
             "BUG: using ",
+            "INFO: trying to register non-static key",
         ),
-        r"^BUG: (?P<bug>scheduling while atomic|sleeping function called from invalid context|spinlock \w+"
-        r"|workqueue leaked lock or atomic|using \w+\(\) in preemptible)",
+        r"^(?:BUG|INFO): (?P<bug>scheduling while atomic|sleeping function called from invalid context|spinlock \w+"
+        r"|workqueue leaked lock or atomic|using \w+\(\) in preemptible|trying to register non-static key)",
     ),
     _header(
         "kernel.oops",
@@ -207,6 +208,12 @@ HEADERS: tuple[Header, ...] = (
             "Internal error: ",
         ),
         r"^(?P<bug>Oops|invalid opcode|divide error|stack segment|double fault|Internal error): .*\[#\d+\]",
+    ),
+    _header(
+        "kernel.oops",
+        "RIP: 0010:",
+        r"^RIP: 0010:(?:0x0$|\[<0{16}>\])",
+        bug="jump to address 0",
     ),
     _header("kernel.oops", "stack guard page was hit", r"BUG: (?P<bug>.*stack guard page was hit)"),
 )

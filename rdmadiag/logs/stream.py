@@ -38,6 +38,11 @@ _TOGETHER = frozenset(
 )
 """Header lines that follow each other in one report: (kind so far, kind of the next line)."""
 
+_CORRECTED = frozenset(
+    {("kernel.warning", "kernel.use_after_free"), ("kernel.oops", "kernel.warning")}
+)
+"""Those of which the next line says better what it is; a damaged list is an oops only where a BUG follows."""
+
 _WITH_TASK = word_set(
     "kernel.hung_task kernel.rcu_stall kernel.soft_lockup kernel.hard_lockup kernel.workqueue_lockup"
 )
@@ -138,10 +143,7 @@ class Stream:
         report = self._report
         if report is None or not _joins(report, header.kind):
             report = self._open(record, header.kind)
-        elif not report.kind or (report.kind, header.kind) == (
-            "kernel.warning",
-            "kernel.use_after_free",
-        ):
+        elif not report.kind or (report.kind, header.kind) in _CORRECTED:
             report.kind = header.kind
         if not (report.message or report.note):
             report.telling = record
@@ -246,7 +248,7 @@ class Stream:
 
 
 def _said_before(report: Report) -> bool:
-    """Tell whether the open report is a line that is printed before the cut line of the same report."""
+    """Tell whether the open report is a line that is printed before the cut line, or the header, of the same report."""
     return report.kind == "kernel.oops" and str(report.fields.get("bug")).startswith("list_")
 
 
@@ -262,7 +264,8 @@ def _joins(report: Report, kind: str) -> bool:
     if report.kind == TASK:
         return False
     if report.in_history or not report.frames:
-        return (report.kind, kind) in _TOGETHER
+        said = kind == "kernel.warning" and _said_before(report)
+        return said or (report.kind, kind) in _TOGETHER
     return False
 
 

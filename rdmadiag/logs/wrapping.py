@@ -23,8 +23,12 @@ TAIL = 200
 DAY = 86400.0
 
 _FRAME = r"[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+"
-_DECODED = r"[\w.$]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?\ [\w./-]+\.[chS]:\d+(?:\ \[inline\])?"
-"""A frame as decode_stacktrace.sh and syzbot print it, with the place in the source."""
+_PLACE = r"[\w./-]+\.[chS]:\d+"
+_DECODED = (
+    r"(?:\?\ +)?[\w.$]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?"
+    rf"\ (?:{_PLACE}(?:\ \[inline\])?|\({_PLACE}[^()]*(?:\([^()]*\)[^()]*)?\)(?:\ \w+)?)"
+)
+"""A frame as syzbot and decode_stacktrace.sh print it, with the place in the source."""
 _MARKS = r"""
     (?:crash|drgn|gdb|lldb)\w*>\s | [$\#]\ | -{2,} | \.{3} | \[\.\.+\] | <snip | \^C
     | \S+\ +\d+\ +\d+\.\d\ +\d+\.\d[ ] | [\[(]?\w+@[\w.-]+ | [\w.\[\]]+\ =\ | [\[{}]?$
@@ -50,6 +54,8 @@ _WANTS_FRAME = Lazy(
 _DANGLING = Lazy(
     rf"(?:^|\s)(?:{MONTH}) {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?: \S+)?\s*\Z|\skernel:\s*\Z"
 )
+_UNFINISHED = Lazy(r"\(pid(?: \d+\):?)?\s*\Z|\) failed, status\s*\Z")
+"""Ends that messages of mlx5 do not have."""
 _PROMPT = Lazy(r"(?:crash\w{0,12}>|>>>|\(gdb\)|\[?\w+@[^#$]{1,80}[#$]) ")
 """What was typed does not go on in the answer."""
 _EMPTY = Lazy(r"(?:\A|\[ {0,6}\d{1,8}\.\d{6}\](?:\[[ TC\d]{1,10}\])?)\s*\??\s*\Z")
@@ -86,6 +92,8 @@ def goes_on(before: str, width: int, text: str, *, headed: bool, bare_traces: bo
     if not text or len(before) > MAX_JOINED or (not headed and _PROMPT.match(before)):
         return False
     before = before[-TAIL:]
+    if _UNFINISHED.search(before) and not _LONE.match(text):
+        return True
     if _DANGLING.search(before) or (headed and _EMPTY.search(before) and _BARE_FRAME.match(text)):
         return True
     if "+0x" in before and _COMPLETE.search(before):
