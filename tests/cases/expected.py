@@ -62,6 +62,8 @@ def _misses(want: Row, finding: Row) -> list[str]:
             for f in finding["fixes"]
         ):
             misses.append(f"fix {fix} is not {statuses}")
+    if finding["title"] != want.get("title", finding["title"]):
+        misses.append(f"title {finding['title']!r}")
     said = finding["summary"]
     misses += [f"the summary does not say {x!r}" for x in want.get("says", ()) if x not in said]
     return misses
