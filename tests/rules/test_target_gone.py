@@ -97,7 +97,24 @@ def test_a_controller_that_came_back_is_a_remark() -> None:
 def test_an_attempt_that_fails_on_this_host_says_nothing_of_the_target(
     err: int, local: bool
 ) -> None:
+    lost = event("nvme.error_recovery", 890.0, controller="nvme0")
     failed = event("nvme.connect_error", 900.0, controller="nvme0", transport="rdma", err=err)
-    found = fired(failed)
+    found = fired(lost, failed)
     assert ("fails on this host" in said(found)) == local
     assert ("lost its target" in said(found)) != local
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_first_attempt_that_fails_is_no_lost_target(made: bool) -> None:
+    failed = event("nvme.connect_error", 900.0, controller="nvme0", transport="rdma", err=-104)
+    new = event("nvme.new_controller", 918.0, controller="nvme0")
+    found = fired(*([failed, new] if made else [failed]))
+    assert "could not be connected: an attempt failed" in said(found)
+    assert ("connected 18.0 s later" in said(found)) == made
+    assert bool(condition(RULE.severity_when["info"])(found.names)) == made
+
+
+def test_an_attempt_that_fails_after_a_connection_is_a_lost_target() -> None:
+    new = event("nvme.new_controller", 800.0, controller="nvme0")
+    failed = event("nvme.connect_error", 900.0, controller="nvme0", transport="rdma", err=-104)
+    assert "lost its target" in said(fired(new, failed))
