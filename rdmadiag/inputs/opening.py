@@ -148,7 +148,9 @@ def _single(source: Source, head: bytes, stream: Stream, kind: Kind) -> Iterator
             yield source
     elif not source.archive or _is_wanted(source, head, kind):
         source.kind = "log"
-        source.stream = _lines(source, head, Utf8(stream) if kind is Kind.UTF16 else stream)
+        if kind is Kind.UTF16:
+            head, stream = _peek(Utf8(stream))
+        source.stream = _lines(source, head, stream)
         if kind in (Kind.BINARY, Kind.EMPTY):
             source.report("most of this is not text" if kind is Kind.BINARY else "it is empty", 0)
         yield source

@@ -28,6 +28,8 @@ _STREAM = re.compile(r'\{\s*"stream"\s*:')
 _BLANKS = re.compile("(?:[ \t\r\n\x1e]|\xef\xbb\xbf)*")
 """With the mark before UTF-8, and the one between texts (RFC 7464)."""
 
+_LINE_ENDS = str.maketrans("\r\n", "  ")
+
 _decode = JSONDecoder(parse_int=str, parse_float=str, strict=False).raw_decode
 
 
@@ -71,7 +73,7 @@ class Unrolled:
         try:
             while self._text.peek():
                 for record in self._records(MAX_DEPTH):
-                    yield record.replace("\n", " ").encode("latin-1") + b"\n"
+                    yield record.translate(_LINE_ENDS).encode("latin-1") + b"\n"
         except (ValueError, RecursionError):
             what = f"read up to here: JSON that is cut or damaged, or a value of more than {MOST >> 20} MiB"
             self._report(what, self._text.offset)
@@ -84,7 +86,10 @@ class Unrolled:
                 yield from self._streamed() if text.begins(_STREAM) else (text.value(),)
         elif text.peek() == "{" and depth:
             for name in text.names():
-                yield from self._records(depth - 1) if name in HOLDERS else _nothing(text.value())
+                if name in HOLDERS:
+                    yield from self._records(depth - 1)
+                else:
+                    text.value()
         else:
             text.value()
 
@@ -99,10 +104,6 @@ class Unrolled:
                     yield f'{{"stream":{labels},"values":[{text.value()}]}}'
             else:
                 text.value()
-
-
-def _nothing(_: str) -> tuple[str, ...]:
-    return ()
 
 
 class _Text:

@@ -85,8 +85,10 @@ def test_every_record(read, name, whole):
 
 
 def test_answers_in_several_lines(read):
-    log = read(json.dumps(elastic(), indent=2))
-    assert log.messages == MESSAGES
+    text = json.dumps(elastic(), indent=2)
+    windows = text.replace("\n", "\r\n")
+    for data in (text, windows, windows.encode("utf-16")):
+        assert read(data).messages == MESSAGES
     log = read("\n".join(json.dumps([entry]) for entry in journal()) + "\n")
     assert log.messages == MESSAGES
 
