@@ -6,6 +6,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rdmadiag.lazy import Lazy
 from rdmadiag.logs.dates import Order, order_of
@@ -127,6 +128,7 @@ def _look(layout: Layout, texts: list[str]) -> None:
         layout.columns = Columns(texts[0])
     heads = [(t, _head(t, layout)) for t in texts]
     layout.hints = _hints(texts, [h for _, h in heads if h], layout.hints.order)
+    layout.ambiguous = layout.ambiguous and _need_order(texts, layout)
     layout.bare_traces = any(_is_bare_frame(a) and _is_bare_frame(b) for a, b in pairwise(heads))
     layout.hard_width = _hard_width(heads)
     layout.cuts = sum(1 for t in texts if len(t) == layout.hard_width)
@@ -136,6 +138,17 @@ def _look(layout: Layout, texts: list[str]) -> None:
     elif layout.style in ENTRIES:
         heads = [(t, h) for t in texts if (h := entry_time(t))] or heads
     _look_at_order(layout, heads)
+
+
+def _need_order(texts: list[str], layout: Layout) -> bool:
+    """Tell whether it is records that have the dates of which the order is unknown: messages may cite such dates."""
+    if layout.style == "pretty":
+        return True
+    either = replace(layout, hints=replace(layout.hints, order="day", heads={}))
+    stamps = [
+        [h.stamp if (h := _head(t, one)) else None for t in texts] for one in (layout, either)
+    ]
+    return stamps[0] != stamps[1]
 
 
 def _look_at_order(layout: Layout, heads: list[tuple[str, Parsed | None]]) -> None:

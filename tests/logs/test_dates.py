@@ -89,6 +89,15 @@ def test_what_nothing_tells_is_left_undated_and_told(read, lines):
     assert "day or the month first" in log.problems
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["Sep 29 22:32:33 cel07 app[3]: ", "2018-09-29T22:32:33Z cel07 app[3]: ", "[   12.500000] "],
+)
+def test_dates_that_messages_cite_are_no_dates_of_records(read, head):
+    log = read(f"{head}RDS/IB: a job of 05/09/2018 22:32:33 is done\n" * 5)
+    assert "day or the month" not in log.problems
+
+
 def test_logs_without_such_dates_are_not_looked_at():
     assert order_of(["Sep 29 22:32:33 cel07 kernel: 2018-09-29 22:32:33, BIOS 05/09/2018"]) is None
 
