@@ -58,19 +58,20 @@ def _looked(report: Report) -> bool:
 def _nothing(report: Report, notes: list[str]) -> Headline:
     """Return what there is to say when no check had anything to look at: how much was read, or that nothing was."""
     logs = [i for i in report.inputs if i.kind == "log" and i.records]
-    if not logs:
+    if not logs or any(i.kind in ("vmcore", "live") for i in report.inputs):
         what = "Nothing was checked: the input says nothing that any check is about."
         return Headline("incomplete", what, notes)
-    records = view.count(sum(i.records for i in logs), "record")
+    count = sum(i.records for i in logs)
     messages = sum(n for kind, n in report.facts.items() if kind.partition(".")[0] not in _OTHERS)
+    # Not all checks may have been asked for.
     held = (
-        f"{view.count(messages, 'message')} of RDMA, none of which tells of an error that is known"
+        f"{view.count(messages, 'message')} of RDMA, none of which a check that was made is about"
     )
     note = (
-        f"{records} {'was' if records == '1 record' else 'were'} read{_reach(logs)}: "
+        f"{view.count(count, 'record')} {'was' if count == 1 else 'were'} read{_reach(logs)}: "
         f"{held if messages else 'no message of RDMA'}. This says nothing of what was not logged."
     )
-    what = "error of RDMA" if messages else "message of RDMA"
+    what = "fault that was looked for" if messages else "message of RDMA"
     return Headline("incomplete", f"No {what} was found in the log.", [note, *notes])
 
 

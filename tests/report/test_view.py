@@ -19,6 +19,7 @@ from tests.report.samples import (
     several,
     story_a,
 )
+from tests.vmcore.samples import path_of
 
 
 def test_headline_names_the_worst():
@@ -69,9 +70,9 @@ def test_headline_of_a_dump_without_what_a_check_is_about(looked, tone, text):
         ),
         (
             ["kernel: rdma_rxe: loaded"],
-            "No error of RDMA was found in the log.",
+            "No fault that was looked for was found in the log.",
             "1 record was read, from 2026-03-01 10:00:00Z to 2026-03-01 10:00:00Z: 1 message of RDMA, "
-            "none of which tells of an error that is known. This says nothing of what was not logged.",
+            "none of which a check that was made is about. This says nothing of what was not logged.",
         ),
     ],
 )
@@ -81,6 +82,18 @@ def test_headline_of_a_log_without_what_a_check_is_about(tmp_path, lines, text, 
     log.write_text("".join(rows))
     head = headline(make_report(Request([str(log)])))
     assert (head.tone, head.text, head.notes[0]) == ("incomplete", text, note)
+
+
+def test_headline_of_checks_that_were_chosen_says_nothing_of_others(tmp_path):
+    log = tmp_path / "messages"
+    log.write_text("Mar  1 10:00:00 node1 kernel: mlx4_core 0000:46:00.0: CQ error on CQN 0x419\n")
+    only = ["srp-target-gone"]
+    head = headline(make_report(Request([str(log)], only=only)))
+    assert head.text == "No fault that was looked for was found in the log."
+    assert "1 message of RDMA, none of which a check that was made is about" in head.notes[0]
+    dump = str(path_of("rds-stuck-recv"))
+    head = headline(make_report(Request([dump, str(log)], only=only)))
+    assert head.text.startswith("Nothing was checked")
 
 
 def test_headline_with_known_findings_only():
