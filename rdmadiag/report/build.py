@@ -31,7 +31,7 @@ from rdmadiag.rules.engine import Fired, Result
 from rdmadiag.rules.schema import Clue, Severity
 
 EVIDENCE_PER_CLUE = 12
-"""How many facts of one clue are shown that differ in more than their times; ``count`` says how often each was seen."""
+"""How many facts of one clue are shown that differ in more than their times; the note of the last says how many are not."""
 _DAY_AND_HOUR = re.compile(r"(?<=\d)T(?=\d\d:)")
 """What keeps the day and the hour of an ISO 8601 time from being two numbers."""
 TIMELINE_ROWS = 20_000
@@ -140,6 +140,9 @@ def _evidence(
     for name, clue, match in evidence_of(matches, clues):
         shown = _alike(match.facts) if clue.pick == "all" else [(match.fact, match.seen)]
         rows += [_evidence_row(name, clue, *pair) for pair in shown[:EVIDENCE_PER_CLUE]]
+        if more := sum(count for _, count in shown[EVIDENCE_PER_CLUE:]):
+            note = f"{clue.note or name} ({more} more are not shown)"
+            rows[-1] = msgspec.structs.replace(rows[-1], note=note)
         seen += match.facts
     times = [f.time for f in sorted(seen, key=sort_key) if f.time is not None]
     return rows, times

@@ -348,3 +348,17 @@ def test_equal_evidence_is_one_row_with_its_count(tmp_path):
         ("2ERR_QP", 15),
         ("QUERY_VPORT", 15),
     ]
+
+
+def test_evidence_that_is_not_shown_is_counted(tmp_path):
+    lines = [
+        f"2026-03-01T10:00:{second:02}+00:00 host1 kernel: mlx5_core 0000:17:00.1: wait_func:1187:(pid 7): "
+        f"COMMAND_{chr(65 + second % 20)}(0x5{second % 20:02}) timeout. Will cause a leak of a command resource\n"
+        for second in range(40)
+    ]
+    log = tmp_path / "messages"
+    log.write_text("".join(lines))
+    (finding,) = make_report(Request([str(log)])).findings
+    assert [row.count for row in finding.evidence] == [2] * 12
+    assert finding.evidence[-1].note.endswith(" (16 more are not shown)")
+    assert "not shown" not in finding.evidence[-2].note
