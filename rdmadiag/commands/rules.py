@@ -6,6 +6,7 @@ from pathlib import Path
 import regex
 
 from rdmadiag.errors import RuleError
+from rdmadiag.knowledge.explain import general_title
 from rdmadiag.report.escape import visible
 from rdmadiag.rules.load import load_diagnoses, rule_dirs, rule_files
 
@@ -13,7 +14,7 @@ from rdmadiag.rules.load import load_diagnoses, rule_dirs, rule_files
 def list_rules(extra: Sequence[Path] = ()) -> tuple[str, int]:
     """Return the diagnoses, one a line."""
     rules = sorted(load_diagnoses(rule_dirs(extra)).values(), key=lambda r: (r.subsystem, r.id))
-    rows = (f"{r.id:40} {r.severity:9} {r.subsystem:10} {r.title}" for r in rules)
+    rows = (f"{r.id:40} {r.severity:9} {r.subsystem:10} {general_title(r)}" for r in rules)
     return "".join(f"{visible(row)}\n" for row in rows), 0
 
 

@@ -200,7 +200,7 @@ def _distinct(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def explain_diagnosis(rule: Diagnosis, knowledge: Knowledge) -> Explanation:
     """Explain a diagnosis: what it looks for, and what it means when it fires."""
-    told = Explanation(rule.id, "diagnosis", _plain(rule.title))
+    told = Explanation(rule.id, "diagnosis", general_title(rule))
     told.add("Severity", rule.severity)
     notes = [f"    {clue.note or name.replace('_', ' ')}" for name, clue in rule.clues.items()]
     told.add("What it looks at", *notes)
@@ -210,6 +210,11 @@ def explain_diagnosis(rule: Diagnosis, knowledge: Knowledge) -> Explanation:
     fixes = [(name, fix) for name in rule.fixes for fix in knowledge.find(name)]
     told.add("Known fixes", *(f"    {fix.id}  {fix.title}" for _, fix in fixes))
     return told
+
+
+def general_title(rule: Diagnosis) -> str:
+    """Return a diagnosis's title without a case at hand: of several the last, which is for all other cases."""
+    return _plain(_BRANCH.split(rule.title)[-1])
 
 
 def _step(text: str, command: str) -> str:

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from rdmadiag.commands.explain import explain
+from rdmadiag.commands.rules import list_rules
 from rdmadiag.data import data_dir
 from rdmadiag.errors import UserError
 from rdmadiag.knowledge.base import Knowledge
-from rdmadiag.knowledge.explain import explain_diagnosis, explain_fix, links, render
+from rdmadiag.knowledge.explain import explain_diagnosis, explain_fix, general_title, links, render
 from rdmadiag.rules.load import load_diagnoses
 from rdmadiag.rules.schema import Fix
 
@@ -145,3 +146,11 @@ def test_what_depends_on_a_case_is_left_out_of_what_is_general():
     assert "posts no completion" in " ".join(why.split())
     assert "<" not in why
     assert "[bt <connection.shutdown_task>]" in " ".join(text.split())
+
+
+def test_a_title_of_several_is_the_one_of_all_other_cases():
+    rule = load_diagnoses([data_dir("rules")])["hca-fatal-error"]
+    assert general_title(rule) == "The HCA or its driver reports a fatal error"
+    listed, _ = list_rules()
+    assert f" {general_title(rule)}\n" in listed
+    assert "{" not in listed
