@@ -12,8 +12,8 @@ from pathlib import Path
 
 __all__ = ("say_when_lost",)
 
-_read: list[Path] = []
-"""Files that were opened, the one that is read now last."""
+_sizes: dict[Path, int] = {}
+"""Bytes of each file when it was opened; those of a split dump are read side by side."""
 _handlers: list[object] = []
 """Kept for as long as the kernel may call them."""
 
@@ -22,9 +22,9 @@ def say_when_lost(path: Path) -> None:
     """
     Have the program end with a sentence and status 2 when what is mapped of *path* is lost.
 
-    :param path: Is read from now on, in place of the one before.
+    :param path: Is read from now on.
     """
-    _read.append(path)
+    _sizes[path] = path.stat().st_size
     if _handlers or signal.getsignal(signal.SIGBUS) != signal.SIG_DFL:
         return
     import ctypes
@@ -37,6 +37,14 @@ def say_when_lost(path: Path) -> None:
 
 def _end(_number: int) -> None:
     """Say it and end, whatever else is under way: there is no way back into the code that reads."""
-    text = f"rdmadiag: {str(_read[-1])!r} is lost: it became shorter while it was read, or its disk failed\n"
+    lost = " or ".join(repr(str(path)) for path in filter(_is_shorter, _sizes)) or "the dump"
+    text = f"rdmadiag: {lost} is lost: it became shorter while it was read, or its disk failed\n"
     os.write(2, text.encode("utf-8", "backslashreplace"))
     os._exit(2)
+
+
+def _is_shorter(path: Path) -> bool:
+    try:
+        return path.stat().st_size < _sizes[path]
+    except OSError:
+        return False
