@@ -13,7 +13,12 @@ _UNWRITABLE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.ENOSPC)
 """What only writing ends with."""
 _UNREACHABLE = (errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG, errno.EPERM, errno.ESTALE)
 """What asking for any file by its name may end with."""
-_NO_MEMORY = ("map segment", "allocate memory", "without exception set", "without setting an excep")
+_NO_MEMORY = (
+    "map segment",
+    "allocate memory",
+    "without exception set",
+    "NULL without setting an exception",
+)
 """What the loader says of a library; and Python, when it lost its own ``MemoryError``."""
 _TOLD: list[int] = []
 """Signals that told this process to end."""
