@@ -15,7 +15,7 @@ from rdmadiag.logs.lines import Line
 from rdmadiag.logs.structured import VERBOSE, parse_export, parse_named, parse_verbose
 
 if TYPE_CHECKING:
-    from rdmadiag.logs.covers import Around
+    from rdmadiag.logs.covers import Around, Cover
 
 MAX_ENTRY_LINES = 512
 MAX_OBJECT_LINES = 64
@@ -98,14 +98,14 @@ class Assembler:
                 units += self._line(piece, "")
                 continue
             for number, text in enumerate(lines.text_of(piece.raw)):
-                if self._layout.cover:
-                    text = self._uncovered(text)
+                if cover := self._layout.cover:
+                    text = self._uncovered(cover, text)
                 units += self._line(piece, text) if not number else self._stray(piece, text)
         return units
 
-    def _uncovered(self, text: str) -> str:
+    def _uncovered(self, cover: "Cover", text: str) -> str:
         """Return a line without its cover; one that has none is the rest of what was covered before."""
-        around, rest = self._layout.cover.parted(text) if self._layout.cover else (None, text)
+        around, rest = cover.parted(text)
         self._around = around or self._around
         return rest
 

@@ -103,7 +103,7 @@ def _begin(
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(work, theirs, argument), daemon=True)
     try:
-        with held_signals():
+        with _held_signals():
             process.start()
             begun.append((process, ours))
     except BlockingIOError as error:  # EAGAIN of fork
@@ -112,7 +112,7 @@ def _begin(
 
 
 def _run(work: Callable[[Child, T], None], connection: "Connection[Any, Any]", argument: T) -> None:
-    leave_the_end_to_the_parent()
+    _leave_the_end_to_the_parent()
     parent = Child(connection)
     try:
         work(parent, argument)
@@ -124,7 +124,7 @@ def _run(work: Callable[[Child, T], None], connection: "Connection[Any, Any]", a
 
 
 @contextmanager
-def held_signals() -> Iterator[None]:
+def _held_signals() -> Iterator[None]:
     """Hold signals back while processes are begun: one that comes in between would find a process half made."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     try:
@@ -133,8 +133,8 @@ def held_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def leave_the_end_to_the_parent() -> None:
-    """Let only the parent, or its death, end this process; it was begun under :func:`held_signals`."""
+def _leave_the_end_to_the_parent() -> None:
+    """Let only the parent, or its death, end this process; it was begun under :func:`_held_signals`."""
     import ctypes  # few runs have more than one process
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

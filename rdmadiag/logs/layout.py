@@ -47,6 +47,8 @@ _VERBOSE = Lazy(VERBOSE)
 _JOURNAL_OBJECT = Lazy(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
 _SIGNS = (" {", " stdout ", " stderr ", "[pod/")
 """Of what collectors put before lines that have heads with it."""
+_END_OF_TIME = slice(27, 31)
+"""Where an ISO 8601 time ends that has 7 to 9 digits of a second, as only collectors write it."""
 _ESCAPES = Lazy(r"\\u00[23][0-9a-fA-F]")
 """How some programs write quotes and angle brackets in JSON."""
 _TRACE_HEAD = Lazy(
@@ -167,7 +169,7 @@ def _cover(texts: list[str]) -> "Cover | None":
     """Return what is put before most lines, if they do not look like an ordinary log at first sight."""
     middle = texts[len(texts) // 2]
     headed = parse(middle, Hints()) is not None
-    if headed and not any(sign in middle for sign in _SIGNS) and "Z " not in middle[27:31]:
+    if headed and not any(sign in middle for sign in _SIGNS) and "Z " not in middle[_END_OF_TIME]:
         return None
     from rdmadiag.logs.covers import find_cover
 
