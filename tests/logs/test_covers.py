@@ -4,27 +4,14 @@ import gzip
 
 import pytest
 
+from tests.logs.test_properties import trace
+
 MESSAGES = [
     "mlx4_core 0000:46:00.0: CQ error on CQN 0x419",
     "RDS/IB: connection <10.1.1.1,10.1.1.2,0> dropped due to 'qp event'",
     "nvme nvme1: Reconnecting in 10 seconds...",
 ] * 4
-TRACE = [
-    "INFO: task kworker/u98:3:6017 blocked for more than 120 seconds.",
-    "      Tainted: G           OE   4.14.35-1902.300.11.el7uek.x86_64 #2",
-    '"echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.',
-    "kworker/u98:3   D    0 6017      2 0x80000080",
-    "Workqueue: nvme-wq nvme_rdma_reconnect_ctrl_work [nvme_rdma]",
-    "Call Trace:",
-    " __schedule+0x2bc/0x895",
-    " schedule+0x36/0x7c",
-    " destroy_cm_id+0xfe/0x220 [iw_cm]",
-    " rdma_destroy_id+0x224/0x300 [rdma_cm]",
-    " process_one_work+0x169/0x3a6",
-    " worker_thread+0x4d/0x3e5",
-    " kthread+0x105/0x138",
-    " ret_from_fork+0x24/0x49",
-]
+TRACE = trace("", 6017)
 
 TIME = "2024-08-14T03:00:00.123456789Z"
 WALL = 1723604400.123457
