@@ -187,10 +187,14 @@ def _uptime(text: str, hints: Hints, left: int) -> Parsed | None:
     match = shapes.UPTIME.match(text)
     if match is None:
         return None
-    stamp, rest = Stamp(uptime=float(match["uptime"])), match["rest"]
-    if _names_host(rest, hints):  # journalctl -o short-monotonic
-        return _body(stamp, rest, hints, left, lenient=False)
-    return _levelled(Parsed(stamp, rest, caller=match["caller"] or ""))
+    return _stamped(Stamp(uptime=float(match["uptime"])), match, hints, left)
+
+
+def _stamped(stamp: Stamp, match: "re.Match[str]", hints: Hints, left: int) -> Parsed | None:
+    """Read what follows a stamp in brackets: the message, or a host first (``journalctl -o short-monotonic``)."""
+    if _names_host(match["rest"], hints):
+        return _body(stamp, match["rest"], hints, left, lenient=False)
+    return _levelled(Parsed(stamp, match["rest"], caller=match["caller"] or ""))
 
 
 def _names_host(rest: str, hints: Hints) -> bool:
@@ -201,7 +205,7 @@ def _names_host(rest: str, hints: Hints) -> bool:
     )
 
 
-def _bracketed(text: str, _hints: Hints, _left: int) -> Parsed | None:
+def _bracketed(text: str, hints: Hints, left: int) -> Parsed | None:
     if match := shapes.CTIME.match(text):
         stamp = date_stamp(match["month"], match["day"], match["clock"], match["year"])
     elif match := shapes.MINUTE.match(text):
@@ -210,9 +214,7 @@ def _bracketed(text: str, _hints: Hints, _left: int) -> Parsed | None:
         stamp = Stamp(delta=float(match["delta"]))
     else:
         return None
-    if stamp is None:
-        return None
-    return _levelled(Parsed(stamp, match["rest"], caller=match["caller"] or ""))
+    return _stamped(stamp, match, hints, left) if stamp else None
 
 
 def _kmsg(text: str, _hints: Hints, _left: int) -> Parsed | None:

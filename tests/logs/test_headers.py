@@ -115,6 +115,12 @@ MESSAGE = "mlx4_core 0000:46:00.0: CQ error on CQN 000419"
         ),
         (f"[May 7 20:30] {MESSAGE}", Stamp(date=(5, 7, 73800.0)), "", ""),
         (f"[Jun26 19:24] {MESSAGE}", Stamp(date=(6, 26, 69840.0)), "", ""),
+        (
+            f"[Tue Nov  9 14:28:51 2021] hv56 kernel: {MESSAGE}",
+            Stamp(wall=wall("2021-11-09 14:28:51")),
+            "hv56",
+            "kernel",
+        ),
         (f"[  +0.000003] {MESSAGE}", Stamp(delta=0.000003), "", ""),
         (f"kern  :warn  : [  281.197120] {MESSAGE}", Stamp(uptime=281.19712), "", ""),
         (f"<4>[  281.197120] {MESSAGE}", Stamp(uptime=281.19712), "", ""),
