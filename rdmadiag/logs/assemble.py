@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rdmadiag.facts.model import Fields
-from rdmadiag.lazy import Lazy
 from rdmadiag.logs import lines, wrapping
 from rdmadiag.logs.entries import bare, lines_of, pretty, unquoted, unwrapped
 from rdmadiag.logs.grammar import Parsed, parse, strip_marks
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 MAX_ENTRY_LINES = 512
 MAX_OBJECT_LINES = 64
 ANNOUNCED_LINES = 3
-
-_VERBOSE = Lazy(VERBOSE)
 
 
 class Unit(msgspec.Struct):
@@ -301,7 +298,7 @@ class Assembler:
         if self._layout.style == "export":
             return raw.startswith(b"__CURSOR=")
         if self._layout.style == "verbose":
-            return not raw.startswith(b" ") and bool(_VERBOSE.match(text))
+            return not raw.startswith(b" ") and bool(VERBOSE.match(text))
         return text.rstrip().endswith("{")
 
     def _close_entry(self, opened: _Open) -> list[Unit]:

@@ -17,8 +17,8 @@ MAX_KEYS = 8192
 MAX_WRAPPED = 20_000
 
 _TEXT = bytes(c for c in range(256) if c >= 0x20 and c != 0x7F) + b"\0\t\n\r\x1b"
-_CSV_ROW = Lazy(CSV_ROW.encode())
-_VERBOSE = Lazy(VERBOSE.encode())
+_CSV_ROW = Lazy(CSV_ROW.pattern.encode())
+_VERBOSE = Lazy(VERBOSE.pattern.encode())
 
 
 class Census(msgspec.Struct):

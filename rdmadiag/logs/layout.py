@@ -42,8 +42,6 @@ ENTRIES = ("export", "verbose", "pretty")
 
 _SOFT_BREAK = Lazy(rb"[^=\n]=[ \t]*\r?\n[ \t>]*\S")
 _ESCAPED = Lazy(rb"=(?:[0-9A-F]{2}|[ \t]*\r?\n)")
-_CSV_ROW = Lazy(CSV_ROW)
-_VERBOSE = Lazy(VERBOSE)
 _JOURNAL_OBJECT = Lazy(r'\{\s*"(?:__\w+|_[A-Z_]+|MESSAGE|PRIORITY|SYSLOG_\w+)"\s*:')
 _SIGNS = (" {", " stdout ", " stderr ", "[pod/")
 """Of what collectors put before lines that have heads with it."""
@@ -180,7 +178,7 @@ def _is_sequential(layout: Layout, texts: list[str]) -> bool:
     if layout.quoted_printable or layout.style == "pretty":
         return True
     if layout.style == "csv" and layout.columns:
-        return any(t != layout.columns.head and not _CSV_ROW.match(t) for t in texts)
+        return any(t != layout.columns.head and not CSV_ROW.match(t) for t in texts)
     return layout.style == "json" and any(_ESCAPES.search(t) for t in texts)
 
 
@@ -209,7 +207,7 @@ def _style(texts: list[str]) -> Style:
         t.startswith("__REALTIME_TIMESTAMP=") for t in texts[:4]
     ):
         return "export"
-    if any(_VERBOSE.match(t) for t in texts[:4]):
+    if any(VERBOSE.match(t) for t in texts[:4]):
         return "verbose"
     if first.strip() in ("{", "[", "[{") and len(texts) > 1:
         return "pretty"
@@ -218,7 +216,7 @@ def _style(texts: list[str]) -> Style:
     some = texts[:NAMED_LINES]
     if sum(1 for t in some if "=" in t and parse_named(t, Hints())) * 2 > len(some):
         return "json"
-    if any(_CSV_ROW.match(t) for t in texts[:3]) and _row_like(texts):
+    if any(CSV_ROW.match(t) for t in texts[:3]) and _row_like(texts):
         return "csv"
     if Columns(first).known >= NAMED_COLUMNS:
         return "csv"

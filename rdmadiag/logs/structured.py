@@ -38,16 +38,18 @@ COLUMNS = {name.lower(): name for name in (*MESSAGE_KEYS, *TIME_KEYS, *HOST_KEYS
 NAMED_COLUMNS = 2
 """So many names must be known where nothing but the first line says that a log is an export."""
 
-CSV_ROW = (
+CSV_ROW = Lazy(
     r'"?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"?[,;\t]'
     r'(?!\d{3,9}[ +Z-])|"?\d{10}(?:\.\d+)?"?[,;\t]'
 )
-"""Pattern of a row whose first cell is a time and nothing else: a line of a syslog may hold quotes and commas, too."""
-VERBOSE = r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ \[s=[0-9a-f]{1,32};(?P<cursor>[^\]\s]{1,200})\]"
-"""Pattern of the line that begins an entry of ``journalctl -o verbose``."""
+"""A row whose first cell is a time and nothing else: a line of a syslog may hold quotes and commas, too."""
+VERBOSE = Lazy(
+    r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ \[s=[0-9a-f]{1,32};(?P<cursor>[^\]\s]{1,200})\]"
+)
+"""The line that begins an entry of ``journalctl -o verbose``."""
 
 _ENTRY_TIME = Lazy(
-    rf'{VERBOSE}|\s*"?__REALTIME_TIMESTAMP"?(?:=|\s*:\s*")(?P<micros>\d{{1,19}})(?!\d)'
+    rf'{VERBOSE.pattern}|\s*"?__REALTIME_TIMESTAMP"?(?:=|\s*:\s*")(?P<micros>\d{{1,19}})(?!\d)'
 )
 _CURSOR_TIME = Lazy(r"(?:^|;)t=(?P<micros>[0-9a-f]{1,15})(?:;|$)")
 _PAIR = Lazy(r'\s*(?P<key>[\w@.-]{1,64})=(?P<value>"(?:[^"\\]|\\.)*"|[^\s"]*)(?=\s|$)')
@@ -219,7 +221,7 @@ def parse_export(entry: bytes, hints: Hints) -> Parsed | None:
 def parse_verbose(entry: bytes, hints: Hints) -> Parsed | None:
     """Return the record of an entry of ``journalctl -o verbose``: its cursor tells when it was received."""
     first, *rest = entry.decode("utf-8", "backslashreplace").split("\n")
-    head = re.match(VERBOSE, first)
+    head = VERBOSE.match(first)
     if head is None:
         return None
     data: dict[str, Any] = {}
