@@ -149,7 +149,9 @@ def _denied(error: Exception) -> int:
     """Say what the system did not give: memory, files, or room for the output."""
     if isinstance(error, OSError):
         return _refused(error)
-    if any(word in str(error) for word in _NO_MEMORY):
+    limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    lost = limited and isinstance(error, SystemError)  # Python's, for a MemoryError that it lost
+    if lost or any(word in str(error) for word in _NO_MEMORY):
         return _say(f"rdmadiag: {_too_little_memory()}", 2)
     return _internal(error)
 
