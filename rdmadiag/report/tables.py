@@ -64,14 +64,14 @@ def _csv(headings: list[str], cells: Sequence[Sequence[str]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headings)
-    # A cell that begins like a formula would be run by a spreadsheet.
-    writer.writerows(
-        [
-            ["'" + c if c[:1] in "=+-@" and c != "-" and not _number(c) else c for c in row]
-            for row in cells
-        ]
-    )
+    writer.writerows([_no_formula(c) for c in row] for row in cells)
     return out.getvalue()
+
+
+def _no_formula(cell: str) -> str:
+    """Return a cell that no spreadsheet runs: one that begins like a formula gets an apostrophe before it."""
+    formula = cell.startswith(("=", "+", "-", "@")) and cell != "-" and not _number(cell)
+    return f"'{cell}" if formula else cell
 
 
 def _number(text: str) -> bool:
