@@ -9,6 +9,7 @@ import typer
 
 from rdmadiag import __version__
 from rdmadiag.commands import Result
+from rdmadiag.report.columns import TABLES
 
 app = typer.Typer(
     name="rdmadiag",
@@ -208,11 +209,7 @@ def inspect(
     input: Annotated[str, typer.Argument(help="A dump or a log.", metavar="INPUT")],  # noqa: A002
     table: Annotated[
         str,
-        typer.Argument(
-            help="rds, rings, rds-sockets, rds-devices, rds-counters, rds-messages, rds-congestion, rds-tcp, cm, iwcm, "
-            "nvme, nvmet, xprtrdma, svcrdma, srp, srpt, iser, ipoib, resources, tasks, waits, workqueues, timers, "
-            "modules, devices, kernel or log."
-        ),
+        typer.Argument(help=f"{', '.join(TABLES)} or log."),
     ] = "rds",
     format: Annotated[  # noqa: A002 - the option's name
         Table, typer.Option("--format", help="How the table is written.")
@@ -268,7 +265,12 @@ def shell(
     rules: Rules = None,
     debuginfo: DebugInfo = None,
 ) -> Result:
-    """Open a drgn session on a dump, with the helpers loaded and the findings at hand."""
+    """
+    Open a drgn session on a dump, with the helpers loaded.
+
+    Names at hand: prog (drgn's program), dump (the opened dump), report (the findings, also by %rdmadiag), and all
+    helpers of rdmadiag.vmcore.helpers.
+    """
     from rdmadiag.commands import shell as command
 
     run = None

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,20 @@ from rdmadiag import __version__
 from rdmadiag.cli import app
 from rdmadiag.commands.output import emit
 from rdmadiag.help import HELP
+from rdmadiag.report.columns import TABLES
 
 ROOT = Path(__file__).parents[2]
 STUCK = ROOT / "sample_dumps" / "rds-stuck-recv" / "vmcore"
 LINE = b"Sep 29 22:32:33 n1 kernel: [471.784371] mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
 HEALTHY = ROOT / "sample_dumps" / "rds-healthy" / "vmcore"
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Have an interrupt end what is begun: what a shell runs in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def run(
@@ -90,6 +99,19 @@ def test_no_arguments_show_the_help() -> None:
 def test_each_command_has_help(command: str) -> None:
     result = run(command, "--help")
     assert (result.returncode, b"Usage" in result.stdout, result.stderr) == (0, True, b"")
+
+
+def test_the_help_of_inspect_lists_all_tables() -> None:
+    # The parser breaks names at their hyphens.
+    said = b"".join(run("inspect", "--help").stdout.split()).decode()
+    assert f"table{','.join(TABLES)}orlog." in said
+    assert {"cqs", "rds-cpus"} <= TABLES.keys()
+
+
+def test_the_help_of_shell_says_the_names_at_hand() -> None:
+    said = b" ".join(run("shell", "--help").stdout.split()).decode()
+    for name in ("prog (drgn's", "dump (the opened dump)", "report (the findings"):
+        assert name in said
 
 
 def test_a_finding_makes_the_status_1_unless_told_otherwise() -> None:
