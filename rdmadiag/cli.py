@@ -336,8 +336,8 @@ def explain(
         typer.Argument(help="A diagnosis, an event, or a fix (Orabug, CVE, commit).", metavar="ID"),
     ],
     kernel: Annotated[
-        str, typer.Option(help="Say whether this kernel has the fix.", metavar="RELEASE")
-    ] = "",
+        str | None, typer.Option(help="Say whether this kernel has the fix.", metavar="RELEASE")
+    ] = None,
     rules: Rules = None,
 ) -> Result:
     """Explain a diagnosis, an event or a fix."""

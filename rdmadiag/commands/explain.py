@@ -13,7 +13,7 @@ from rdmadiag.knowledge.explain import (
     explain_fix,
     render,
 )
-from rdmadiag.knowledge.kernels import parse_kernel
+from rdmadiag.knowledge.kernels import named_kernel
 from rdmadiag.knowledge.status import KernelEvidence
 from rdmadiag.report.escape import visible
 from rdmadiag.rules.load import load_diagnoses, read_yaml, rule_dirs, rule_files
@@ -23,24 +23,27 @@ _SUGGESTIONS = 3
 
 
 def explain(
-    name: str, rules: Sequence[Path] = (), kernel: str = "", width: int = 80
+    name: str, rules: Sequence[Path] = (), kernel: str | None = None, width: int = 80
 ) -> tuple[str, int]:
     """
     Explain what *name* is.
 
     :param name: Id of a diagnosis, name of an event, or id, Orabug, CVE or commit of a fix.
     :param rules: Folders of ``--rules``.
-    :param kernel: A release, to say whether it has the fix.
+    :param kernel: A release, to say whether it has the fix; ``None``: none is asked for.
     :returns: The text, and the exit status.
-    :raises UserError: Nothing is called that; the text has what comes near.
+    :raises UserError: Nothing is called that; the text has what comes near. Or *kernel* is no kernel's name.
     """
-    told = list(_explanations(name, rules, kernel))
+    evidence = None if kernel is None else KernelEvidence(named_kernel(kernel))
+    told = list(_explanations(name, rules, evidence))
     if not told:
         raise UserError(f"nothing is called {name!r}{_near(name, rules)}")
     return visible("\n".join(render(one, width) for one in told), lines=True), 0
 
 
-def _explanations(name: str, rules: Sequence[Path], kernel: str) -> Iterator[Explanation]:
+def _explanations(
+    name: str, rules: Sequence[Path], evidence: KernelEvidence | None
+) -> Iterator[Explanation]:
     dirs = rule_dirs(rules)
     diagnoses = load_diagnoses(dirs)
     known = load(tuple(rules))
@@ -48,7 +51,6 @@ def _explanations(name: str, rules: Sequence[Path], kernel: str) -> Iterator[Exp
         yield explain_diagnosis(diagnoses[name], known)
         return
     fixes = known.find(name)
-    evidence = KernelEvidence(parse_kernel(kernel)) if kernel else None
     yield from (explain_fix(fix, known, evidence) for fix in fixes)
     if not fixes:
         events = [rule for rule in _events(dirs) if rule.event == name]

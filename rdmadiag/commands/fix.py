@@ -9,7 +9,7 @@ import msgspec
 
 from rdmadiag.errors import UserError
 from rdmadiag.knowledge.base import load
-from rdmadiag.knowledge.kernels import parse_kernel
+from rdmadiag.knowledge.kernels import Kernel, named_kernel
 from rdmadiag.knowledge.status import KernelEvidence
 from rdmadiag.knowledge.survey import Seen, Standing, survey_facts, survey_kernel
 from rdmadiag.knowledge.versions import show
@@ -33,28 +33,26 @@ def list_fixes(
     :param everything: Also those whose fix it has, and those that cannot be told.
     :param format: ``text`` or ``json``.
     :returns: The text, and the exit status 0.
+    :raises UserError: If *kernel* is no kernel's name.
     """
-    parsed = parse_kernel(kernel, version)
-    if not parsed.tree and parsed.upstream is None:
-        raise UserError(f"{kernel!r} is no kernel release; 'uname -r' prints one")
-    rows = survey_kernel(load(tuple(rules)), KernelEvidence(parsed))
+    named = named_kernel(kernel, version)
+    rows = survey_kernel(load(tuple(rules)), KernelEvidence(named))
     shown = [row for row in rows if everything or row.verdict.status == "missing"]
     if format == "json":
         return _json([_standing_row(row) for row in shown]), 0
-    lines = [_headline(kernel, version)]
+    lines = [_headline(named)]
     for row in shown:
         lines += _entry(row.verdict.status, row.fix.id, row.fix.title, [row.verdict.why], width)
     return "\n".join([*lines, "", _count(rows, everything)]) + "\n", 0
 
 
-def _headline(kernel: str, version: str) -> str:
-    parsed = parse_kernel(kernel, version)
+def _headline(kernel: Kernel) -> str:
     told = [
-        parsed.family if parsed.family == parsed.tree else f"{parsed.family} {parsed.tree}".strip()
+        kernel.family if kernel.family == kernel.tree else f"{kernel.family} {kernel.tree}".strip()
     ]
-    if parsed.upstream is not None:
-        told.append(f"{'is' if parsed.exact else 'starts from'} upstream {show(parsed.upstream)}")
-    return f"{visible(kernel)}: {', '.join(told)}"
+    if kernel.upstream is not None:
+        told.append(f"{'is' if kernel.exact else 'starts from'} upstream {show(kernel.upstream)}")
+    return f"{visible(kernel.release)}: {', '.join(told)}"
 
 
 def _count(rows: Sequence[Standing], everything: bool) -> str:

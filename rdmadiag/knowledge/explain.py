@@ -84,9 +84,13 @@ def explain_fix(
     told.add("Known as", ", ".join(_numbers(fix)))
     told.add("What it looks like", fix.looks, *_signature(fix))
     told.add("Why it happens", fix.explanation)
+    needed = True
     if evidence is not None:
-        told.add(f"On {evidence.kernel.release}", ": ".join(status(fix, evidence)))
-    told.add("What to do", fix.workaround, _update(fix))
+        verdict = status(fix, evidence)
+        told.add(f"On {evidence.kernel.release}", ": ".join(verdict))
+        needed = verdict.status != "present"
+    if needed:
+        told.add("What to do", fix.workaround, _update(fix))
     told.add("Since when", _releases(fix.introduced))
     told.add("Where it is fixed", *_fixed(fix))
     told.add("How it was checked", *_checked(fix))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from rdmadiag.errors import UserError
 from rdmadiag.knowledge.versions import Number, parse_number
 
 _ARCH = re.compile(
@@ -64,6 +65,19 @@ def parse_kernel(release: str, version: str = "", distro: str = "") -> Kernel:
         if kernel is not None:
             return Kernel(release.strip(), *kernel)
     return Kernel(release.strip(), "unknown", "", name)
+
+
+def named_kernel(release: str, version: str = "") -> Kernel:
+    """
+    Find out what kernel a user has named with ``--kernel``.
+
+    :param release: utsname release; *version*: as for :func:`parse_kernel`.
+    :raises UserError: If that is no kernel's name.
+    """
+    kernel = parse_kernel(release, version)
+    if not kernel.tree and kernel.upstream is None:
+        raise UserError(f"{release!r} is no kernel release; 'uname -r' prints one")
+    return kernel
 
 
 _Parts = tuple[str, str, str, Number | None, bool, bool]

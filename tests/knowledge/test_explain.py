@@ -41,6 +41,20 @@ def test_a_fix():
 def test_a_fix_on_a_kernel():
     text, _ = explain("ORA-28733324", kernel="4.1.12-124.18.6.el6uek.x86_64")
     assert "On 4.1.12-124.18.6.el6uek.x86_64\n  missing: fixed in 4.1.12-124.24.3" in text
+    assert "\nWhat to do\n" in text
+
+
+def test_a_kernel_with_the_fix_needs_nothing():
+    text, _ = explain("ORA-28733324", kernel="4.1.12-124.24.3.el6uek")
+    assert "On 4.1.12-124.24.3.el6uek\n  present: fixed in 4.1.12-124.24.3" in text
+    assert "What to do" not in text
+
+
+@pytest.mark.parametrize("kernel", ["blah", ""])
+@pytest.mark.parametrize("name", ["28733324", "rds-shutdown-stuck"])
+def test_no_kernel(name: str, kernel: str):
+    with pytest.raises(UserError, match="no kernel release"):
+        explain(name, kernel=kernel)
 
 
 @pytest.mark.parametrize("name", ["CVE-2024-47696", "86dfdd828890", "UP-86dfdd828890"])
