@@ -77,6 +77,7 @@ class Timed:
 
     def __init__(self, facts: list[Fact]) -> None:
         self.facts = sorted(facts, key=sort_key)
+        self._hosts = {f.host for f in facts}
         walls = [
             (f.time.wall, i) for i, f in enumerate(self.facts) if f.time and f.time.wall is not None
         ]
@@ -99,7 +100,11 @@ class Timed:
             return []
         if _bare(middle.time):
             return self._lines_around(middle.where.input, middle.time.order, before, after)
-        return self.window(middle.time, before, after)
+        return self.window(self._shared(middle.host, middle.time), before, after)
+
+    def _shared(self, host: str, time: Moment) -> Moment:
+        """Return what of a moment on *host* is the same everywhere: kernels of several hosts were booted at other times."""
+        return time if self._hosts <= {host} else Moment(time.wall, order=time.order)
 
     def _lines_around(
         self, source: str, order: int, before: float | None, after: float | None

@@ -284,6 +284,25 @@ def test_the_other_end_is_found_on_any_host() -> None:
     assert outcome(run(ends, *facts)["test-rule"]) == ("fired", [(("a", "b"), "confirmed")])
 
 
+@pytest.mark.parametrize(("uptime", "wall", "found"), [(9e5, 1030.0, True), (2.0, 5000.0, False)])
+def test_a_window_on_another_host_is_one_of_the_wall_clock(
+    uptime: float, wall: float, found: bool
+) -> None:
+    """Their kernels were booted at other times."""
+    ends = rule(
+        clues={
+            "stuck": {"kind": "stuck", "anchor": True},
+            "peer": {"kind": "lost", "any_host": True, "near": {"of": "stuck", "after": 60}},
+        },
+        verdict={"confirmed": "peer"},
+    )
+    facts = [
+        event("stuck", 1.0, wall=1000.0),
+        event("lost", uptime, wall=wall, host="node2"),
+    ]
+    assert (run(ends, *facts)["test-rule"].outcome == "fired") is found
+
+
 def test_a_join_may_use_a_field_of_an_earlier_clue() -> None:
     owner = rule(
         clues={
