@@ -137,6 +137,8 @@ def test_usage_faults() -> None:
     refuses(run("diagnose", "/no/such/file"), "/no/such/file", "no such file")
     refuses(run("inspect", str(STUCK), "nonsense"), "nonsense", "rings")
     refuses(run("diagnose", "--since", "yesterday", str(STUCK)), "yesterday")
+    backwards = ("--since", "2026-11-10", "--until", "2026-11-09")
+    refuses(run("diagnose", *backwards, str(STUCK)), "2026-11-10 is later than --until 2026-11-09")
     refuses(run("diagnose", "--tz", "Mars/Olympus", str(STUCK)), "Mars/Olympus", "no time zone")
     refuses(run("explain", "no-such-thing"), "no-such-thing")
     refuses(run("diagnose", "--rules", "/no/such", str(STUCK)), "/no/such")
