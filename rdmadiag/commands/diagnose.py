@@ -116,7 +116,7 @@ def log_options(request: Request) -> LogOptions:
     """
     Return how the logs of *request* are read.
 
-    :raises UserError: If a time or the zone is none.
+    :raises UserError: If a time or the zone is none, or no time lies between the two.
     """
     zone = None
     if request.zone is not None:
@@ -125,6 +125,8 @@ def log_options(request: Request) -> LogOptions:
         zone = zone_of(request.zone)
     since = moment(request.since, zone)
     until = moment(request.until, zone, last=True)
+    if since is not None and until is not None and since > until:
+        raise UserError(f"--since {request.since} is later than --until {request.until}")
     return LogOptions(since, until, zone=zone, jobs=request.jobs)
 
 

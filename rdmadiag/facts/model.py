@@ -116,6 +116,7 @@ class InputInfo(msgspec.Struct):
     :ivar kind: ``vmcore``, ``log``, ``archive``, ``live`` or ``unknown``.
     :ivar types: For a dump where its types came from: ``dwarf``, ``btf`` or ``none``.
     :ivar start: First moment the input speaks of, if known; *end*: the last (a dump: the moment of the dump).
+    :ivar since: Earlier records were left out, as was asked for; *until*: later ones.
     """
 
     path: str
@@ -128,6 +129,8 @@ class InputInfo(msgspec.Struct):
     types: str = ""
     start: Moment | None = None
     end: Moment | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     problems: list[Problem] = []
 
 

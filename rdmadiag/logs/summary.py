@@ -80,11 +80,17 @@ def _describe(series: "Series", part: "Part") -> None:
     info.kernel_release = part.release
     info.start = _settled(clock, part.first)
     info.end = _settled(clock, part.last)
+    if not _cannot_tell(series, part):
+        info.since, info.until = _at(series.options.since), _at(series.options.until)
     info.problems += _problems(series, part)
 
 
 def _settled(clock: "Clock", seen: "tuple[Moment, str] | None") -> Moment | None:
     return clock.settle(*seen) if seen else None
+
+
+def _at(wall: float | None) -> Moment | None:
+    return None if wall is None else Moment(wall)
 
 
 def _problems(series: "Series", part: "Part") -> Iterator[Problem]:

@@ -87,7 +87,8 @@ def _narrowed(
         if first:
             after = next((n for n, w in enumerate(walls) if w >= wall), PROBES)
         else:
-            after = next((n + 1 for n in reversed(range(PROBES)) if walls[n] <= wall), 0)
+            # Of a log that begins later a little is read nevertheless: it tells of which time it is.
+            after = next((n + 1 for n in reversed(range(PROBES)) if walls[n] <= wall), 1)
         if after < PROBES:
             end, reference = offsets[after], walls[after]
         start = offsets[max(0, after - 1)]

@@ -89,6 +89,8 @@ def _input(info: InputInfo) -> InputRow:
         problems=[ProblemRow(p.what, p.where, p.remark) for p in info.problems],
         start=time_of(info.start),
         end=time_of(info.end),
+        since=time_of(info.since),
+        until=time_of(info.until),
     )
 
 

@@ -57,7 +57,7 @@ def _looked(report: Report) -> bool:
 
 def _nothing(report: Report, notes: list[str]) -> Headline:
     """Return what there is to say when no check had anything to look at: how much was read, or that nothing was."""
-    logs = [i for i in report.inputs if i.kind == "log" and i.records]
+    logs = [i for i in report.inputs if i.kind == "log" and (i.records or _bounds(i))]
     if not logs or any(i.kind in ("vmcore", "live") for i in report.inputs):
         what = "Nothing was checked: the input says nothing that any check is about."
         return Headline("incomplete", what, notes)
@@ -67,12 +67,31 @@ def _nothing(report: Report, notes: list[str]) -> Headline:
     held = (
         f"{view.count(messages, 'message')} of RDMA, none of which a check that was made is about"
     )
+    asked = " in the time that was asked for" if any(map(_bounds, logs)) else ""
     note = (
         f"{view.count(count, 'record')} {'was' if count == 1 else 'were'} read{_reach(logs)}: "
-        f"{held if messages else 'no message of RDMA'}. This says nothing of what was not logged."
+        f"{held if messages else 'no message of RDMA' + asked}. This says nothing of what was not logged."
     )
     what = "fault that was looked for" if messages else "message of RDMA"
-    return Headline("incomplete", f"No {what} was found in the log.", [note, *notes])
+    text = f"No {what} was found{asked or ' in the log'}."
+    if not messages and all(map(_outside, logs)):
+        text = "The log lies outside of the time that was asked for, by its first and last record."
+    return Headline("incomplete", text, [note, *notes])
+
+
+def _bounds(log: InputRow) -> str:
+    """Return what of a log was asked for, in words; empty: all of it."""
+    bounds = (("since", log.since), ("until", log.until))
+    return " and ".join(f"{name} {view.time_text(t)}" for name, t in bounds if t is not None)
+
+
+def _outside(log: InputRow) -> bool:
+    """Return whether a log begins and ends on the same side of the time that was asked for."""
+    start, end, since, until = map(view.moment, (log.start, log.end, log.since, log.until))
+    if start is None or end is None or start[0] != "wall" or end[0] != "wall":
+        return False
+    early = since is not None and max(start, end) < since
+    return early or (until is not None and min(start, end) > until)
 
 
 def _reach(logs: Sequence[InputRow]) -> str:
@@ -92,6 +111,8 @@ def _notes(report: Report, fresh: Sequence[Finding]) -> list[str]:
     known = len(report.findings) - len([f for f in report.findings if not f.known])
     if known:
         notes.append(f"{view.count(known, 'finding')} known from the baseline.")
+    if bounds := next(filter(None, map(_bounds, report.inputs)), ""):
+        notes.append(f"Of the log only records {bounds} were asked for.")
     if lost := view.blind(report):
         notes.append(f"{view.count(len(lost), 'check')} of {len(report.checks)} could not run.")
     rows = [p for i in report.inputs for p in i.problems]

@@ -33,7 +33,7 @@ class ProblemRow(msgspec.Struct, frozen=True):
 
 
 class InputRow(msgspec.Struct, frozen=True):
-    """One input; *start* and *end* are the first and last moment it speaks of."""
+    """One input; *start* and *end* are the first and last moment it speaks of, *since* and *until* what of it was asked for."""
 
     path: str
     kind: str
@@ -46,6 +46,8 @@ class InputRow(msgspec.Struct, frozen=True):
     problems: list[ProblemRow]
     start: Time = None
     end: Time = None
+    since: Time = None
+    until: Time = None
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -55,6 +55,20 @@ def test_right_records(read, small, style, pack, since, until):
 
 
 @pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("since", "until"), [("2030-01-01", None), (None, "2000-01-01")])
+def test_a_log_of_another_time_tells_of_which(read, small, style, since, until):
+    bounds = {"since": since and at(since), "until": until and at(until)}
+    text = "\n".join(days(style)) + "\n"
+    log = read(text, mtime=at("2018-02-01"), block=4096, **bounds)
+    assert log.facts == []
+    assert 0 < log.info.records < 50
+    assert log.info.start.wall >= at("2017-12-30")
+    assert log.info.end.wall < at("2018-01-02")
+    assert (log.info.since and log.info.since.wall) == bounds["since"]
+    assert (log.info.until and log.info.until.wall) == bounds["until"]
+
+
+@pytest.mark.parametrize("style", STYLES)
 def test_little_of_a_plain_file_is_read(read, small, style, monkeypatch):
     scanned = 0
     readinto = FileStream.readinto

@@ -84,6 +84,49 @@ def test_headline_of_a_log_without_what_a_check_is_about(tmp_path, lines, text, 
     assert (head.tone, head.text, head.notes[0]) == ("incomplete", text, note)
 
 
+OUTSIDE = "The log lies outside of the time that was asked for, by its first and last record."
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "text", "asked"),
+    [
+        (None, "2026-03-01T09", OUTSIDE, "until 2026-03-01 09:00:00Z"),
+        ("2026-03-02", None, OUTSIDE, "since 2026-03-02 00:00:00Z"),
+        (
+            "2026-03-01T10:30",
+            "2026-03-01T11:30",
+            "No message of RDMA was found in the time that was asked for.",
+            "since 2026-03-01 10:30:00Z and until 2026-03-01 11:30:00Z",
+        ),
+    ],
+)
+def test_headline_of_a_log_of_which_the_times_asked_for_leave_nothing(
+    tmp_path, since, until, text, asked
+):
+    fault = "kernel: mlx4_core 0000:46:00.0: CQ access violation on CQN 000419"
+    log = tmp_path / "messages"
+    log.write_text("".join(f"2026-03-01T{h}:00:00+00:00 node1 {fault}\n" for h in (10, 12)))
+    head = headline(make_report(Request([str(log)], since=since, until=until)))
+    assert (head.tone, head.text) == ("incomplete", text)
+    assert head.notes == [
+        "2 records were read, from 2026-03-01 10:00:00Z to 2026-03-01 12:00:00Z: "
+        "no message of RDMA in the time that was asked for. This says nothing of what was not logged.",
+        f"Of the log only records {asked} were asked for.",
+    ]
+
+
+def test_headline_of_findings_says_what_of_the_log_was_asked_for(tmp_path):
+    log = tmp_path / "messages"
+    log.write_text(
+        "2026-03-01T10:00:00+00:00 node1 kernel: mlx4_core 0000:46:00.0: CQ access violation on CQN 000419\n"
+    )
+    report = make_report(Request([str(log)], since="2026-03-01"))
+    assert report.findings
+    assert "Of the log only records since 2026-03-01 00:00:00Z were asked for." in (
+        headline(report).notes
+    )
+
+
 def test_headline_of_checks_that_were_chosen_says_nothing_of_others(tmp_path):
     log = tmp_path / "messages"
     log.write_text("Mar  1 10:00:00 node1 kernel: mlx4_core 0000:46:00.0: CQ error on CQN 0x419\n")
