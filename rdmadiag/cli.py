@@ -84,13 +84,18 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("-o", "--output", help="Write to FILE, not to standard output.", metavar="FILE"),
 ]
+_FOLDERS = "in its folders events, diagnoses and fixes"
 Rules = Annotated[
     list[Path] | None,
-    typer.Option("--rules", help="A folder with more rules; they win by id.", metavar="DIR"),
+    typer.Option(
+        "--rules", help=f"A folder with more rules, {_FOLDERS}; they win by id.", metavar="DIR"
+    ),
 ]
 RulesArgument = Annotated[
     Path | None,
-    typer.Argument(help="A folder with more rules, beside the shipped ones.", metavar="DIR"),
+    typer.Argument(
+        help=f"A folder with more rules, {_FOLDERS}, beside the shipped ones.", metavar="DIR"
+    ),
 ]
 DebugInfo = Annotated[
     list[Path] | None,

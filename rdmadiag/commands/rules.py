@@ -8,7 +8,7 @@ import regex
 from rdmadiag.errors import RuleError
 from rdmadiag.knowledge.explain import general_title
 from rdmadiag.report.escape import visible
-from rdmadiag.rules.load import load_diagnoses, rule_dirs, rule_files
+from rdmadiag.rules.load import FOLDERS, load_diagnoses, rule_dirs, rule_files
 
 
 def list_rules(extra: Sequence[Path] = ()) -> tuple[str, int]:
@@ -23,6 +23,7 @@ def check_rules(directory: Path | None) -> tuple[str, int]:
     Check the shipped rules and those of *directory*: schema, names, fields, references.
 
     :returns: A line a fault, and the exit status: 1 when there is any.
+    :raises RuleError: If *directory* is no folder of rules, or has rule files that would not be read.
     """
     from rdmadiag.knowledge.base import load
     from rdmadiag.knowledge.check import check_fixes
@@ -64,7 +65,7 @@ def event_fields(dirs: Sequence[Path]) -> dict[str, set[str]]:
 
 
 def _verdict(faults: Sequence[str], dirs: Sequence[Path]) -> tuple[str, int]:
-    files = sum(len(rule_files(dirs, kind)) for kind in ("events", "diagnoses", "fixes"))
+    files = sum(len(rule_files(dirs, kind)) for kind in FOLDERS)
     if faults:
         rows = "".join(f"{visible(fault)}\n" for fault in faults)
         return f"{rows}{len(faults)} faults in {files} files\n", 1

@@ -13,10 +13,9 @@ from typing import Any
 
 import msgspec
 
-from rdmadiag.data import data_dir
 from rdmadiag.errors import RuleError
 from rdmadiag.rules import precompiled
-from rdmadiag.rules.load import read_yaml
+from rdmadiag.rules.load import read_yaml, rule_dirs
 from rdmadiag.rules.precompiled import COMPILED
 from rdmadiag.rules.schema import Fix, FixFile
 
@@ -74,10 +73,12 @@ def load(roots: tuple[Path, ...] = ()) -> Knowledge:
 
     :param roots: Folders given with ``--rules``; an entry of a later one replaces one with the same id. They are
         checked in full, the shipped ones were when they were made.
-    :raises RuleError: A file does not follow the schema, or ``rules check`` finds a fault in it.
+    :raises RuleError: A file does not follow the schema, or ``rules check`` finds a fault in it; or one of *roots* is no
+        folder of rules.
     """
-    known = _by_id(read_folder(data_dir("rules") / "fixes"))
-    for root in roots:
+    shipped, *private = rule_dirs(roots)
+    known = _by_id(read_folder(shipped / "fixes"))
+    for root in private:
         known.update(_private(root / "fixes", known))
     return Knowledge(known)
 

@@ -1,7 +1,7 @@
 """Reading diagnosis rules: one YAML file a diagnosis."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,13 +15,35 @@ from rdmadiag.rules.schema import Diagnosis
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+FOLDERS = ("events", "diagnoses", "fixes")
+"""What a folder of rules has; nothing else in it is read."""
+
 
 def rule_dirs(extra: Sequence[Path] = ()) -> list[Path]:
-    """Return the folders rules come from: the shipped one, then *extra* (later ones win by id)."""
+    """
+    Return the folders rules come from: the shipped one, then *extra* (later ones win by id).
+
+    :raises RuleError: If one of *extra* is no folder of rules, or has rule files that would not be read.
+    """
     for directory in extra:
         if not directory.is_dir():
             raise RuleError(f"{directory}: not a folder of rules")
+        for path in _astray(directory):
+            raise RuleError(f"{path}: is in none of the folders events, diagnoses and fixes")
+        if not any((directory / name).is_dir() for name in FOLDERS):
+            raise RuleError(f"{directory}: has none of the folders events, diagnoses and fixes")
     return [data_dir("rules"), *extra]
+
+
+def _astray(directory: Path) -> Iterator[Path]:
+    """Yield YAML files that are not where rules are; hidden ones are other programs'."""
+    for path in sorted(directory.iterdir()):
+        if path.name in FOLDERS or path.name.startswith("."):
+            continue
+        if path.is_dir():
+            yield from precompiled.yaml_files(path)
+        elif path.suffix in (".yaml", ".yml"):
+            yield path
 
 
 def read_yaml(path: Path, shape: type[T]) -> T:
@@ -87,6 +109,5 @@ def compile_diagnoses(directory: Path) -> bytes:
 
 def rules_version(dirs: Iterable[Path]) -> str:
     """Return a digest of all rule files: two reports with the same digest used the same rules."""
-    kinds = ("diagnoses", "events", "fixes")
-    digests = (precompiled.folder_digest(d / kind) for d in dirs for kind in kinds)
+    digests = (precompiled.folder_digest(d / kind) for d in dirs for kind in FOLDERS)
     return hashlib.blake2b(" ".join(digests).encode(), digest_size=6).hexdigest()

@@ -37,7 +37,8 @@ def yaml_files(folder: Path) -> list[Path]:
     """
     Return the rule files below a folder in a fixed order; none when there is no such folder.
 
-    :raises RuleError: If a folder cannot be read, or there are more files than anyone writes.
+    :raises RuleError: If a folder cannot be read, there are more files than anyone writes, or one that is meant as one ends in
+        ``.yml``.
     """
     try:
         found = _found(folder) if folder.exists() else []
@@ -53,6 +54,9 @@ def _found(folder: Path) -> list[Path]:
     found: list[Path] = []
     for parent, _, names in os.walk(folder, onerror=_raise):
         found += (Path(parent, name) for name in names if name.endswith(".yaml"))
+        for name in names:
+            if name.endswith(".yml"):
+                raise RuleError(f"{Path(parent, name)}: the names of rule files end in .yaml")
         if len(found) > MAX_FILES:
             raise RuleError(f"{folder}: more than {MAX_FILES:,} rule files")
     return found

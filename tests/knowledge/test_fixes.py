@@ -190,8 +190,8 @@ def test_compiled_needs_no_yaml(tmp_path: Path):
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / COMPILED).write_bytes(compile_fixes(folder))
     code = (
-        "import sys; from pathlib import Path; import rdmadiag.knowledge.base as b; import rdmadiag.rules.precompiled as p;"
-        f"p.data_dir = b.data_dir = lambda name: Path({str(tmp_path)!r}) / name;"
+        "import sys; from pathlib import Path; import rdmadiag.knowledge.base as b; import rdmadiag.rules.load as l, rdmadiag.rules.precompiled as p;"
+        f"p.data_dir = l.data_dir = lambda name: Path({str(tmp_path)!r}) / name;"
         "assert len(b.load().fixes) >= 239; assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

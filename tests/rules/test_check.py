@@ -1,12 +1,16 @@
 """``rules check``: the shipped rules are clean, and each kind of fault is found and named."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from rdmadiag.commands.rules import check_rules, event_fields
 from rdmadiag.data import data_dir
+from rdmadiag.errors import RuleError
+from rdmadiag.knowledge.base import load
 from rdmadiag.logs.traces import TRACE_FIELDS, TRACE_KINDS
+from rdmadiag.rules.load import load_diagnoses, rule_dirs
 
 GOOD = """\
 id: my-rule
@@ -90,6 +94,39 @@ def test_two_files_of_one_id(tmp_path: Path) -> None:
     (tmp_path / "diagnoses" / "other").mkdir(parents=True)
     (tmp_path / "diagnoses" / "other" / "my-rule.yaml").write_text(GOOD)
     assert "my-rule.yaml has the same id" in check(tmp_path, GOOD)
+
+
+@pytest.mark.parametrize("name", ["bad.yaml", "bad.yml", "event/bad.yaml", "my/rds/bad.yaml"])
+def test_a_file_that_is_not_where_rules_are(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(GOOD)
+    said = re.escape(f"{tmp_path / name}: is in none of the folders events, diagnoses and fixes")
+    with pytest.raises(RuleError, match=said):
+        check(tmp_path, GOOD)
+    with pytest.raises(RuleError, match=said):
+        load((tmp_path,))
+
+
+def test_a_rule_file_with_another_ending(tmp_path: Path) -> None:
+    (tmp_path / "diagnoses").mkdir()
+    (tmp_path / "diagnoses" / "bad.yml").write_text(GOOD)
+    with pytest.raises(
+        RuleError, match=r"diagnoses/bad\.yml: the names of rule files end in \.yaml"
+    ):
+        load_diagnoses(rule_dirs([tmp_path]))
+
+
+def test_a_folder_without_rules(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="has none of the folders events, diagnoses and fixes"):
+        check_rules(tmp_path)
+
+
+def test_what_other_programs_keep_beside_rules(tmp_path: Path) -> None:
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    (tmp_path / ".github" / "workflows" / "ci.yaml").touch()
+    (tmp_path / ".pre-commit-config.yaml").touch()
+    (tmp_path / "README.md").touch()
+    assert "no fault" in check(tmp_path, GOOD)
 
 
 def test_a_broken_event_rule_is_named(tmp_path: Path) -> None:
