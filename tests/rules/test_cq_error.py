@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rdmadiag.facts.model import Fact
+from rdmadiag.rules.conditions import condition
 from rdmadiag.rules.load import load_diagnoses, rule_dirs
 from tests.rules.make import event, run, state
 
@@ -48,6 +49,20 @@ def cq_error(before: float, **fields: Any) -> Fact:
 
 def verdicts(*facts: Fact) -> dict[str, list[str]]:
     return {i: [f.verdict for f in r.fired] for i, r in run(RULES, *facts).items()}
+
+
+@pytest.mark.parametrize(
+    ("facts", "command"),
+    [
+        ([], "rdmadiag diagnose /var/crash/*/vmcore"),
+        ([state("kernel", NOW)], "rdmadiag diagnose --debuginfo /usr/lib/debug VMCORE"),
+    ],
+)
+def test_only_a_dump_that_was_read_is_to_be_read_again(facts: list[Fact], command: str) -> None:
+    stack = event("kernel.hung_task", NOW, **worker(comm="kworker/u8:1", seconds=122).fields)
+    (fired,) = run(RULES, cq_error(130), stack, *facts)[ON_CQ_ERROR].fired
+    steps = [s.command for s in fired.rule.next_steps if condition(s.when)(fired.names)]
+    assert [c for c in steps if c.startswith("rdmadiag")] == [command]
 
 
 @pytest.mark.parametrize(
