@@ -1,8 +1,7 @@
 """The key of a redaction, kept on request: with it other reports get the same pseudonyms, or names come back."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -58,17 +57,10 @@ def write_key(path: Path, key: bytes, table: dict[str, str]) -> None:
     text = msgspec.json.format(msgspec.json.encode(Key(1, key.hex(), names)), indent=1)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with _whole(path), os.fdopen(handle, "wb") as file:
-            file.write(text + b"\n")
+        with ExitStack() as undo:  # of a file of which only a part could be written nothing is left
+            undo.callback(path.unlink)
+            with os.fdopen(handle, "wb") as file:
+                file.write(text + b"\n")
+            undo.pop_all()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """Remove a file again of which only a part could be written."""
-    try:
-        yield
-    except BaseException:
-        path.unlink()
-        raise
