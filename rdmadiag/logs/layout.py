@@ -12,6 +12,7 @@ from rdmadiag.lazy import Lazy
 from rdmadiag.logs.dates import Order, order_of
 from rdmadiag.logs.grammar import Hints, Parsed, parse
 from rdmadiag.logs.lines import has_brackets, text_of, times_escaped, unescaped, unquoted
+from rdmadiag.logs.reversal import is_newest_first, is_rest, is_upside_down, lines_are_reversed
 from rdmadiag.logs.structured import (
     CSV_ROW,
     NAMED_COLUMNS,
@@ -49,13 +50,6 @@ _END_OF_TIME = slice(27, 31)
 """Where an ISO 8601 time ends that has 7 to 9 digits of a second, as only collectors write it."""
 _ESCAPES = Lazy(r"\\u00[23][0-9a-fA-F]")
 """How some programs write quotes and angle brackets in JSON."""
-_TRACE_HEAD = Lazy(
-    r"Call [Tt]race:|blocked for more than|\bcut here\b|\btask:\S+ +state:|^\s*backtrace:|^PID: \d+ +TASK:"
-)
-_FRAME = Lazy(
-    r"\s*(?:\[<[0-9a-f]+>\] )?(?:\? )?[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+|\s*#\d+ +\[[0-9a-f]+\] "
-)
-_BOTTOM = Lazy(r"\b(?:ret_from_fork|kthread|entry_SYSCALL_64|secondary_startup)\w*\+0x")
 
 
 class Layout(msgspec.Struct):
@@ -155,11 +149,12 @@ def _look_at_order(layout: Layout, heads: list[tuple[str, Parsed | None]]) -> No
     known = [h for _, h in heads if h is not None]
     layout.headed = len(known) * 3 >= len(heads) or layout.style != "text"
     layout.newest_first = (
-        is_newest_first(known, begins_with_rest=_is_rest(heads[0]))
+        is_newest_first(known, begins_with_rest=is_rest(heads[0]))
         if layout.headed
-        else _upside_down([t for t, _ in heads])
+        else is_upside_down([t for t, _ in heads])
     )
-    layout.lines_reversed = layout.newest_first and _lines_are_reversed(heads, layout)
+    if layout.newest_first and layout.style == "text":
+        layout.lines_reversed = not layout.headed or lines_are_reversed(heads)
     layout.running = any(h.stamp.delta is not None or h.announces for h in known)
 
 
@@ -272,74 +267,8 @@ def _hosts_without_tags(texts: list[str]) -> set[str]:
     return {word for word, count in found.items() if count * 10 > most}
 
 
-def is_newest_first(heads: list[Parsed], *, begins_with_rest: bool = False) -> bool:
-    """
-    Tell whether the records are in reverse order.
-
-    One step back may be another host, another boot or a new year; what counts is that hardly any step goes
-    forward. Where all stamps are the same, a stack that is upside down tells.
-
-    :param begins_with_rest: The first line is the rest of a record.
-    """
-    up = down = 0
-    last: dict[str, tuple[float, ...]] = {}
-    for head in heads:
-        key = _key(head)
-        if key is None:
-            continue
-        before = last.get(head.host)
-        last[head.host] = key
-        if before and len(before) == len(key) and before != key:
-            up, down = up + (key > before), down + (key < before)
-    if down >= (1 if begins_with_rest else 2) and down > 4 * up:
-        return True
-    return up == 0 and _upside_down([h.message for h in heads])
-
-
-def _lines_are_reversed(heads: list[tuple[str, Parsed | None]], layout: Layout) -> bool:
-    """Tell whether the rest of a record that was wrapped stands before its head, and not after it."""
-    if layout.style != "text" or not layout.headed:
-        return layout.style == "text"
-    if _is_rest(heads[0]) or _is_rest(heads[-1]):
-        return _is_rest(heads[0])
-    votes = 0
-    for (before, head), rest, (after, other) in zip(heads, heads[1:], heads[2:], strict=False):
-        if head and other and _is_rest(rest):
-            votes += len(after) - len(before)
-    return votes >= 0
-
-
 def _is_bare_frame(line: tuple[str, Parsed | None]) -> bool:
     return line[1] is None and is_frame(line[0])
-
-
-def _is_rest(line: tuple[str, Parsed | None]) -> bool:
-    return line[1] is None and not is_lone(line[0])
-
-
-def _key(head: Parsed) -> tuple[float, ...] | None:
-    stamp = head.stamp
-    if stamp.wall is not None:
-        return (stamp.wall,)
-    if stamp.date is not None:
-        return stamp.date
-    return (0.0, stamp.uptime) if stamp.uptime is not None else None
-
-
-def _upside_down(messages: list[str]) -> bool:
-    """Tell whether more frames stand before the first line that announces frames than after it."""
-    frames = [n for n, m in enumerate(messages) if _FRAME.match(m)]
-    head = next((n for n, m in enumerate(messages) if _TRACE_HEAD.search(m)), None)
-    if head is not None:
-        before = sum(1 for n in frames if n < head)
-        return before > len(frames) - before
-    return (
-        len(frames) > 2 and _is_bottom(messages[frames[0]]) and not _is_bottom(messages[frames[-1]])
-    )
-
-
-def _is_bottom(message: str) -> bool:
-    return bool(_BOTTOM.search(message))
 
 
 def _is_double_spaced(texts: list[str]) -> bool:
